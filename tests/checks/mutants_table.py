@@ -83,7 +83,7 @@ MUTANTS = (
     ("collective gpu: the order of the sources reversed", "src/kernels/cuda/collective_combine.cuh",
      "emulated: test_collective_cuda", " slots, threadIdx.x)", " slots, problem.sources - 1 - threadIdx.x)"),
     ("collective gpu: the last that differs is named", "src/kernels/cuda/collective_slots.cuh",
-     "emulated: test_collective_faults_cuda", "atomicMin(&differs, threadIdx.x)", "differs = threadIdx.x"),
+     "emulated: test_collective_mistakes", "atomicMin(&differs, threadIdx.x)", "differs = threadIdx.x"),
     ("a gradient before the wait", "src/kernels/cuda/cross_entropy.cuh", "emulated: test_cross_entropy_steps",
      "    join_launches();\n    if (", "    if (blockIdx.x == 1) {\n        join_launches();\n    }\n    if ("),
     ("half of the random bits of small values", "src/kernels/cuda/fp8.cuh", "emulated: test_adam_rounding", "(float)random16",

@@ -24,10 +24,11 @@ static void choose_members(struct collective_case *c, struct dice *dice, struct 
 }
 
 /* Counts around vectors, lines, records and windows. */
-static int64_t choose_elements(struct dice *dice, struct collective_choice choice) {
+static int64_t choose_elements(const struct collective_case *c, struct dice *dice, struct collective_choice choice) {
     static const int64_t few[] = {0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129, 255, 257};
     const int64_t largest = choice.largest ? choice.largest : 3000;
     if (choice.elements) return choice.elements < 0 ? 0 : choice.elements;
+    if (choice.most) return (choice.least + below(dice, choice.most - choice.least + 1)) / element_bytes(c);
     if (chance(dice, 2)) return few[below(dice, COUNT(few))];
     return below(dice, chance(dice, 2) ? 1100 : largest + 1);
 }
@@ -42,7 +43,7 @@ static void choose_shape(struct collective_case *c, struct dice *dice, struct co
                                                   : any[below(dice, COUNT(any))];
     c->combination = chance(dice, 3) ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
     c->root = c->members[below(dice, c->count)].rank;
-    c->elements = choose_elements(dice, choice);
+    c->elements = choose_elements(c, dice, choice);
 }
 
 static enum rank_pool choose_pool(struct dice *dice, struct collective_choice choice) {
@@ -50,9 +51,25 @@ static enum rank_pool choose_pool(struct dice *dice, struct collective_choice ch
     return choice.is_symmetric ? POOL_SYMMETRIC : (enum rank_pool)below(dice, POOLS);
 }
 
-/* Bytes between a line and a buffer, so that it is aligned as its elements only. */
-static int64_t choose_skew(const struct collective_case *c, struct dice *dice, struct collective_choice choice) {
+/* Bytes between a line and a buffer, so that it is aligned as its elements only; drawn alike by all where it must be the same. */
+static int64_t choose_skew(const struct collective_case *c, struct dice *dice, struct collective_choice choice,
+                           enum rank_pool pool) {
+    struct dice same = {.seed = c->seed + 1};
+    if (choice.shares_thread && pool == POOL_SYMMETRIC) dice = &same;
     return choice.is_aligned || chance(dice, 2) ? 0 : below(dice, 64 / element_bytes(c)) * element_bytes(c);
+}
+
+/* Large calls of GPUs of one host reach what is reduced, and what all get, in symmetric memory. */
+static void choose_pools(struct collective_case *c, struct dice *dice, struct collective_choice choice, int place, bool in_place) {
+    struct collective_buffer *input = &c->members[place].input, *output = &c->members[place].output;
+    const bool scatters = c->operation == COLLECTIVE_REDUCE_SCATTER, reaches = choice.shares_thread && !choice.is_private;
+    input->pool = reaches && collective_reduces(c->operation) ? POOL_SYMMETRIC
+                  : choice.shares_thread                      ? POOL_PRIVATE
+                                                              : choose_pool(dice, choice);
+    if (reaches) output->pool = scatters ? POOL_PRIVATE : POOL_SYMMETRIC;
+    else output->pool = in_place || choice.shares_thread ? input->pool : choose_pool(dice, choice);
+    if (in_place && reaches && scatters) output->pool = input->pool;
+    else if (in_place) input->pool = output->pool;
 }
 
 /* The input first, and the output behind it; in place one is part of the other. */
@@ -63,10 +80,10 @@ static void choose_buffers(struct collective_case *c, struct dice *dice, struct 
     const bool scatters = c->operation == COLLECTIVE_REDUCE_SCATTER, gathers = c->operation == COLLECTIVE_ALL_GATHER;
     input->bytes = piece * (scatters ? c->count : 1);
     output->bytes = piece * (gathers ? c->count : 1);
-    input->pool = choose_pool(dice, choice);
-    output->pool = in_place ? input->pool : choose_pool(dice, choice);
-    input->offset = 256 + choose_skew(c, dice, choice);
-    output->offset = (input->offset + input->bytes + POOL_GAP + 63) / 64 * 64 + choose_skew(c, dice, choice);
+    choose_pools(c, dice, choice, place, in_place);
+    input->offset = 256 + choose_skew(c, dice, choice, input->pool);
+    const int64_t behind = input->pool == output->pool ? input->offset + input->bytes + POOL_GAP : 256;
+    output->offset = (behind + 63) / 64 * 64 + choose_skew(c, dice, choice, output->pool);
     if (in_place) {
         output->offset = input->offset + (scatters ? place * piece : 0);
         input->offset += gathers ? place * piece : 0;
@@ -81,6 +98,9 @@ void collective_case_open(struct collective_case *c, uint64_t seed, struct colle
     *c = (struct collective_case){.seed = seed};
     choose_members(c, &dice, choice);
     choose_shape(c, &dice, choice);
+    if (choice.shares_thread && !choice.in_place) choice.in_place = !choice.not_in_place && chance(&dice, 2);
+    choice.not_in_place |= choice.shares_thread && !choice.in_place;
+    c->multiprocessors = choice.shares_thread ? (int)below(&dice, 4) : 0;
     for (int place = 0; place < c->count; place++) choose_buffers(c, &dice, choice, place);
 }
 
@@ -131,22 +151,41 @@ static bool has_input(const struct collective_case *c, int place) {
     return c->operation != COLLECTIVE_BROADCAST || c->members[place].rank == c->root;
 }
 
-void collective_case_fill(const struct collective_case *c, struct rank_bench *bench, int place) {
-    const struct collective_case_member *mine = &c->members[place];
-    const void *inputs[COLLECTIVE_MAX_MEMBERS];
-    rank_check(bench->rank, c->pool_bytes <= bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
-    for (int pool = 0; pool < POOLS; pool++)
-        rank_bench_fill(random_bits(c->seed * 64, (uint64_t)(mine->rank * POOLS + pool)), 0, bench->pool[pool], c->pool_bytes);
-    if (has_input(c, place)) fill_input(c, mine->rank, bench->pool[mine->input.pool] + mine->input.offset, mine->input.bytes);
-    for (int pool = 0; pool < POOLS; pool++) memcpy(bench->expected[pool], bench->pool[pool], (size_t)c->pool_bytes);
-    for (int i = 0; i < c->count; i++) {
-        unsigned char *input = rank_bench_clear(c->members[i].input.bytes);
-        if (has_input(c, i)) fill_input(c, c->members[i].rank, input, c->members[i].input.bytes);
-        inputs[i] = input;
+void collective_case_fill(const struct collective_case *c, struct rank_bench *bench) {
+    for EACH_BENCH(one, bench) {
+        const int rank = one->rank->rank, place = collective_case_place(c, rank);
+        const struct collective_case_member *mine = &c->members[place < 0 ? 0 : place];
+        rank_check(one->rank, c->pool_bytes <= one->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
+        for (int pool = 0; pool < POOLS; pool++)
+            rank_bench_fill(random_bits(c->seed * 64, (uint64_t)(rank * POOLS + pool)), 0, one->image[pool], c->pool_bytes);
+        if (place >= 0 && has_input(c, place))
+            fill_input(c, rank, one->image[mine->input.pool] + mine->input.offset, mine->input.bytes);
+        for (int pool = 0; pool < POOLS; pool++) memcpy(one->expected[pool], one->image[pool], (size_t)c->pool_bytes);
+        rank_bench_show(one, c->pool_bytes);
     }
+}
+
+/* What a member gives: as the seed has it, or, of ranks of one thread, what calls before have left there. */
+static unsigned char *input_of(const struct collective_case *c, const struct rank_bench *bench, int place) {
+    const struct collective_case_member *member = &c->members[place];
+    unsigned char *input = rank_bench_clear(member->input.bytes);
+    if (bench->count > 1)
+        memcpy(input, bench[member->rank].expected[member->input.pool] + member->input.offset, (size_t)member->input.bytes);
+    else if (has_input(c, place))
+        fill_input(c, member->rank, input, member->input.bytes);
+    return input;
+}
+
+void collective_case_expect(const struct collective_case *c, struct rank_bench *bench) {
     const struct collective_form form = {c->operation, c->dtype, c->combination, c->count, collective_case_place(c, c->root),
                                          c->elements};
-    collective_deliver(&form, place, inputs, bench->expected[mine->output.pool] + mine->output.offset);
+    const void *inputs[COLLECTIVE_MAX_MEMBERS];
+    for (int i = 0; i < c->count; i++) inputs[i] = input_of(c, bench, i);
+    for EACH_BENCH(one, bench) {
+        const int place = collective_case_place(c, one->rank->rank);
+        const struct collective_buffer *output = &c->members[place < 0 ? 0 : place].output;
+        if (place >= 0) collective_deliver(&form, place, inputs, one->expected[output->pool] + output->offset);
+    }
     for (int i = 0; i < c->count; i++) free((void *)inputs[i]);
 }
 
@@ -158,12 +197,15 @@ static void describe(const struct collective_case *c, char *text, size_t bytes) 
 
 void collective_case_compare(const struct collective_case *c, struct rank_bench *bench) {
     char wrong[80], text[160];
-    if (rank_bench_is_right(bench, c->pool_bytes, wrong)) return;
-    const struct collective_case_member *mine = &c->members[collective_case_place(c, bench->rank->rank)];
-    describe(c, text, sizeof text);
-    rank_fail(bench->rank, "%s: %s (input at %lld of the %s pool, output at %lld of the %s pool, %lld bytes)", text, wrong,
-              (long long)mine->input.offset, rank_pool_names[mine->input.pool], (long long)mine->output.offset,
-              rank_pool_names[mine->output.pool], (long long)mine->output.bytes);
+    for EACH_BENCH(one, bench) {
+        const int place = collective_case_place(c, one->rank->rank);
+        const struct collective_case_member *mine = &c->members[place < 0 ? 0 : place];
+        if (rank_bench_is_right(one, c->pool_bytes, wrong)) continue;
+        describe(c, text, sizeof text);
+        rank_fail(one->rank, "%s: %s (place %d, input at %lld of the %s pool, output at %lld of the %s pool, %lld bytes)", text,
+                  wrong, place, (long long)mine->input.offset, rank_pool_names[mine->input.pool], (long long)mine->output.offset,
+                  rank_pool_names[mine->output.pool], (long long)mine->output.bytes);
+    }
 }
 
 /* ---- calls ---- */
@@ -184,29 +226,39 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
     args.root = c->root;
     args.members = c->count == bench->rank->ranks ? NULL : members;
     args.member_count = c->count;
+    args.multiprocessors = c->multiprocessors;
     return args;
 }
 
 quern_status collective_call(const struct rank_bench *bench, enum collective_operation operation,
                              const quern_collective_args *args, size_t workspace_bytes) {
-    return collective_functions[operation](bench->group, args, bench->workspace, workspace_bytes, bench->side.stream);
+    return collective_functions[operation](bench->group, args, bench->workspace, workspace_bytes, bench->stream);
+}
+
+void collective_case_call(const struct collective_case *c, struct rank_bench *bench, size_t *bytes) {
+    int members[COLLECTIVE_MAX_MEMBERS];
+    for EACH_BENCH(one, bench) {
+        const int place = collective_case_place(c, one->rank->rank);
+        if (place < 0) continue;
+        const quern_collective_args args = collective_case_args(c, one, place, members);
+        rank_ok(one->rank, quern_collective_workspace(one->group, &args, bytes));
+        rank_bench_guard(one, *bytes);
+        rank_bench_line_up(one);
+        rank_ok(one->rank, collective_call(one, c->operation, &args, *bytes));
+    }
 }
 
 void collective_case_run(const struct collective_case *c, struct rank_bench *bench) {
-    int members[COLLECTIVE_MAX_MEMBERS];
-    const int place = collective_case_place(c, bench->rank->rank);
-    if (place < 0) {
+    size_t bytes = 1;
+    if (bench->count == 1 && collective_case_place(c, bench->rank->rank) < 0) {
         rank_bench_line_up(bench);
         rank_bench_line_up(bench);
         return;
     }
-    collective_case_fill(c, bench, place);
-    const quern_collective_args args = collective_case_args(c, bench, place, members);
-    size_t bytes = 0;
-    rank_ok(bench->rank, quern_collective_workspace(bench->group, &args, &bytes));
-    rank_bench_guard(bench, bytes);
-    rank_bench_line_up(bench);
-    rank_ok(bench->rank, collective_call(bench, c->operation, &args, bytes));
+    collective_case_fill(c, bench);
+    collective_case_expect(c, bench);
+    collective_case_call(c, bench, &bytes);
+    for EACH_BENCH(one, bench) rank_ok(one->rank, rank_bench_status(one, QUERN_OK));
     rank_bench_wait_for_all(bench);
     collective_case_compare(c, bench);
     rank_bench_check(bench, bytes);
@@ -215,6 +267,7 @@ void collective_case_run(const struct collective_case *c, struct rank_bench *ben
 void collective_run_cases(struct rank_bench *bench, const struct collective_batch *batch) {
     struct collective_choice choice = batch->choice;
     choice.ranks = bench->rank->ranks;
+    choice.shares_thread = bench->rank->shares_thread;
     for (int i = 0; i < batch->cases; i++) {
         struct collective_case c;
         collective_case_open(&c, batch->first + (uint64_t)i, choice);

@@ -36,6 +36,7 @@ struct collective_case {
     quern_combination combination;
     int64_t elements;                                     /* count of the arguments */
     int root;                                             /* a rank */
+    int multiprocessors;
     int64_t pool_bytes;                                   /* of either pool, the part that the case uses */
 };
 
@@ -50,6 +51,8 @@ struct collective_choice {
     bool is_private, is_symmetric;    /* all buffers */
     bool is_aligned;                  /* all buffers, to 64 bytes */
     bool in_place, not_in_place;
+    bool shares_thread;               /* as GPUs of one host need it: symmetric buffers at the same place on all ranks */
+    int64_t least, most;              /* bytes of all elements; no most: as above */
 };
 
 void collective_case_open(struct collective_case *c, uint64_t seed, struct collective_choice choice);
@@ -60,10 +63,14 @@ int collective_case_place(const struct collective_case *c, int rank);
 /* Element i of a rank's input. */
 uint64_t collective_case_bits(const struct collective_case *c, int rank, int64_t i);
 
-/* Fills both pools and computes their contents after the call. */
-void collective_case_fill(const struct collective_case *c, struct rank_bench *bench, int place);
+/* Of all ranks that the thread drives: fills both pools; computes their contents after the call, or one more. */
+void collective_case_fill(const struct collective_case *c, struct rank_bench *bench);
+void collective_case_expect(const struct collective_case *c, struct rank_bench *bench);
 
-/* Compares both pools byte for byte: outputs, inputs, and everything around them. */
+/* Makes the calls of those of them that are members; *bytes: of the workspace of the last one. */
+void collective_case_call(const struct collective_case *c, struct rank_bench *bench, size_t *bytes);
+
+/* Waits, and compares both pools byte for byte: outputs, inputs, and everything around them. */
 void collective_case_compare(const struct collective_case *c, struct rank_bench *bench);
 
 /* The arguments of a member; `members` has room for all. */
@@ -74,7 +81,7 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
 quern_status collective_call(const struct rank_bench *bench, enum collective_operation operation,
                              const quern_collective_args *args, size_t workspace_bytes);
 
-/* Fills, calls, compares; a rank that is not a member does nothing. */
+/* Fills, calls, compares; a thread whose rank is not a member does nothing. */
 void collective_case_run(const struct collective_case *c, struct rank_bench *bench);
 
 /* Random cases one after the other: their seeds, their number, and the threads and the pool of a rank (0: one, 2.5 MiB). */

@@ -21,6 +21,11 @@ bool test_is_small(void) {
     return scale && !strcmp(scale, "small");
 }
 
+bool test_is_once(void) {
+    const char *once = getenv("QUERN_TEST_ONCE");
+    return once && !strcmp(once, "1");
+}
+
 int64_t test_size(int64_t full, int64_t small) {
     return test_is_small() ? small : full;
 }

@@ -7,6 +7,7 @@
  *   QUERN_TEST_DEVICES=2         how many devices of the kind there must be (default: not checked)
  *   QUERN_TEST_CPU=avx2          the best target of the CPU that the library sees (default: that of this CPU)
  *   QUERN_TEST_SCALE=small       smaller shapes, for the emulator
+ *   QUERN_TEST_ONCE=1            also what one of the emulated generations is enough for, in suites that others need
  */
 #ifndef HARNESS_DEVICE_H
 #define HARNESS_DEVICE_H
@@ -28,6 +29,7 @@ struct test_device {
 quern_device_kind test_kind(void);
 const char *test_target(void);
 bool test_is_small(void);
+bool test_is_once(void);
 
 /* small on the emulator, else full. */
 int64_t test_size(int64_t full, int64_t small);

@@ -2,15 +2,26 @@
 #include "harness/gpu_bench.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 
-static cuda_pointer on_device(const struct gpu_group *group, int rank, size_t bytes) {
+static const struct test_device *device_of(const struct rank_bench *bench) {
+    return &bench->all->group->device[bench->rank->rank];
+}
+
+static void move(const struct rank_bench *bench, void *on_device, void *on_host, int64_t bytes, bool to_device) {
+    const struct test_device *device = device_of(bench);
+    device_use(device);
+    if (bytes && to_device) CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)on_device, on_host, (size_t)bytes, device->stream));
+    if (bytes && !to_device) CUDA(cuMemcpyDtoHAsync_v2(on_host, (uintptr_t)on_device, (size_t)bytes, device->stream));
+    device_synchronize(device);
+}
+
+static unsigned char *on_device(const struct test_device *device, size_t bytes) {
     cuda_pointer pointer;
-    device_use(&group->device[rank]);
+    device_use(device);
     CUDA(cuMemAlloc_v2(&pointer, bytes));
-    return pointer;
+    return (unsigned char *)(uintptr_t)pointer;
 }
 
 void gpu_bench_open(struct gpu_bench *bench, struct gpu_group *group, size_t pool_bytes, size_t workspace_bytes) {
@@ -21,20 +32,39 @@ void gpu_bench_open(struct gpu_bench *bench, struct gpu_group *group, size_t poo
     check_ok(quern_symmetric_alloc(group->group, group->ranks, pools, symmetric));
     if (workspace_bytes) check_ok(quern_symmetric_alloc(group->group, group->ranks, workspaces, bench->workspace));
     for (int rank = 0; rank < group->ranks; rank++) {
-        bench->pool[rank][POOL_SYMMETRIC] = symmetric[rank];
-        bench->pool[rank][POOL_PRIVATE] = (unsigned char *)(uintptr_t)on_device(group, rank, pool_bytes);
-        if (workspace_bytes) bench->metadata[rank] = on_device(group, rank, workspace_bytes);
-        for (int pool = 0; pool < POOLS; pool++) bench->expected[rank][pool] = rank_bench_clear((int64_t)pool_bytes);
+        struct rank_bench *one = &bench->of[rank];
+        bench->rank[rank] = (struct rank){.rank = rank, .ranks = group->ranks, .shares_thread = true};
+        *one = (struct rank_bench){.rank = &bench->rank[rank], .group = group->group[rank], .count = rank ? 1 : group->ranks,
+                                   .pool_bytes = (int64_t)pool_bytes, .workspace = bench->workspace[rank],
+                                   .stream = group->device[rank].stream, .move = move, .all = bench};
+        one->pool[POOL_SYMMETRIC] = symmetric[rank];
+        one->pool[POOL_PRIVATE] = on_device(&group->device[rank], pool_bytes);
+        if (workspace_bytes) one->metadata = (char *)on_device(&group->device[rank], workspace_bytes);
+        for (int pool = 0; pool < POOLS; pool++) {
+            one->image[pool] = rank_bench_clear((int64_t)pool_bytes);
+            one->expected[pool] = rank_bench_clear((int64_t)pool_bytes);
+        }
     }
 }
 
 void gpu_bench_close(struct gpu_bench *bench) {
     for (int rank = 0; rank < bench->group->ranks; rank++) {
+        const struct rank_bench *one = &bench->of[rank];
         device_use(&bench->group->device[rank]);
-        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][POOL_PRIVATE]));
-        if (bench->workspace_bytes) CUDA(cuMemFree_v2(bench->metadata[rank]));
-        for (int pool = 0; pool < POOLS; pool++) free(bench->expected[rank][pool]);
+        CUDA(cuMemFree_v2((uintptr_t)one->pool[POOL_PRIVATE]));
+        if (one->metadata) CUDA(cuMemFree_v2((uintptr_t)one->metadata));
+        for (int pool = 0; pool < POOLS; pool++) {
+            free(one->image[pool]);
+            free(one->expected[pool]);
+        }
     }
+}
+
+void gpu_bench_begin(struct gpu_bench *bench, struct gpu_group *group, struct gpu_group_options options) {
+    const bool is_ragged = !options.prepared || options.prepared & QUERN_RAGGED_ALL_TO_ALL;
+    gpu_group_open_with(group, options);
+    gpu_bench_open(bench, group, options.pool ? options.pool : 1 << 20,
+                   options.workspace || !is_ragged ? options.workspace : 1 << 20);
 }
 
 void gpu_bench_close_all(struct gpu_bench *bench) {
@@ -42,23 +72,9 @@ void gpu_bench_close_all(struct gpu_bench *bench) {
     gpu_group_close(bench->group);
 }
 
-void gpu_bench_write(const struct gpu_bench *bench, int rank, int pool, size_t bytes) {
-    const struct test_device *device = &bench->group->device[rank];
-    device_use(device);
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], bytes, device->stream));
-}
-
-void gpu_bench_compare(const struct gpu_bench *bench, int rank, size_t bytes, const char *when) {
-    const struct test_device *device = &bench->group->device[rank];
-    unsigned char *has = rank_bench_clear((int64_t)bytes);
-    device_use(device);
-    for (int pool = 0; pool < POOLS; pool++) {
-        const unsigned char *expected = bench->expected[rank][pool];
-        CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)bench->pool[rank][pool], bytes, device->stream));
-        device_synchronize(device);
-        for (size_t i = 0; memcmp(has, expected, bytes) && i < bytes; i++)
-            check(has[i] == expected[i], "%s: byte %zu of rank %d's %s pool is %d instead of %d", when, i, rank,
-                  rank_pool_names[pool], has[i], expected[i]);
-    }
-    free(has);
+void gpu_bench_renew(struct gpu_bench *bench) {
+    gpu_bench_close(bench);
+    gpu_group_destroy(bench->group);
+    gpu_group_create(bench->group, 0, 0);
+    gpu_bench_open(bench, bench->group, bench->pool_bytes, bench->workspace_bytes);
 }

@@ -36,6 +36,7 @@ struct gpu_group_options {
     uint32_t first_epoch;
     unsigned prepared;      /* operations; 0: barrier and all-to-all */
     bool multicast;         /* asks for it, also for memory */
+    size_t pool, workspace; /* bytes of a bench (gpu_bench.h); 0: 1 MiB */
 };
 
 /* Called once per test: opens the devices and creates the group. */

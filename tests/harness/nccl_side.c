@@ -20,7 +20,7 @@ void nccl_open_gpu(struct nccl_side *side, struct rank *rank, int gpu) {
     if (rank->kind == RANK_PROCESSES) setenv("NCCL_HOSTID", host, 1);
     rank_ok(rank, quern_cuda_open(&side->cuda));
     rank_ok(rank, quern_device_open(QUERN_CUDA, gpu, &side->device));
-    rank_ok(rank, quern_prepare(side->device, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_prepare(side->device, rank->operations ? rank->operations : QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
     cuda_ok(side, context_push(side->device->context));
     cuda_ok(side, stream_create(&side->stream, CU_STREAM_NON_BLOCKING));
     cuda_ok(side, memory_allocate(&side->word, 4));

@@ -5,11 +5,18 @@
 
 enum { UNTOUCHED = 0xEE };
 
-void exchange_set(struct one_exchange *one, struct rank_bench *bench) {
+/* The host's changes reach the device. */
+static void show(struct one_exchange *one) {
+    rank_bench_put(one->bench, one->args.output, 2 * EXCHANGED);
+    rank_bench_put(one->bench, one->args.input, EXCHANGED);
+}
+
+void exchange_make(struct one_exchange *one, struct rank_bench *bench) {
     struct rank *rank = bench->rank;
-    unsigned char *input = bench->pool[POOL_PRIVATE];
+    void *output = bench->pool[rank->shares_thread ? POOL_SYMMETRIC : POOL_PRIVATE] + OUTPUT_AT;
+    unsigned char *input = bench->image[POOL_PRIVATE];
     *one = (struct one_exchange){.rank = rank, .bench = bench, .args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT,
-                                 .output = input + OUTPUT_AT, .workspace = bench->workspace, .stream = bench->side.stream};
+                                 .output = rank_bench_image(bench, output), .workspace = bench->workspace, .stream = bench->stream};
     for (int entry = 0; entry < ENTRIES; entry++) {
         one->input_offsets[entry] = SLICE * entry;
         one->output_offsets[entry] = SLICE * (rank->rank * UPDATES + entry % UPDATES);
@@ -19,34 +26,34 @@ void exchange_set(struct one_exchange *one, struct rank_bench *bench) {
     memset(one->output, UNTOUCHED, 2 * EXCHANGED);
     quern_ragged_all_to_all_args *args = &one->args;
     args->metadata_dtype = QUERN_INT64, args->row_bytes = ROW_BYTES, args->updates = UPDATES, args->check_overlap = 1;
-    args->input = input, args->input_rows = ROWS, args->output = one->output, args->output_rows = ROWS;
+    args->input = bench->pool[POOL_PRIVATE], args->input_rows = ROWS, args->output = output, args->output_rows = ROWS;
     args->input_offsets = one->input_offsets, args->send_sizes = one->send_sizes;
     args->output_offsets = one->output_offsets, args->recv_sizes = one->recv_sizes;
+    show(one);
+    rank_ok(rank, quern_ragged_all_to_all_workspace(bench->group, args, &one->workspace_bytes));
 }
 
-void exchange_make(struct one_exchange *one, struct rank_bench *bench) {
-    exchange_set(one, bench);
-    rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, &one->args, &one->workspace_bytes));
+quern_status exchange_call(const struct one_exchange *one) {
+    return quern_ragged_all_to_all(one->bench->group, &one->args, one->workspace, one->workspace_bytes, one->stream);
 }
 
-quern_status exchange_run(struct one_exchange *one) {
-    const quern_status status = quern_ragged_all_to_all(one->bench->group, &one->args, one->workspace, one->workspace_bytes,
-                                                        one->stream);
-    rank_bench_wait(one->bench);
-    return status;
-}
+quern_status exchange_run(struct one_exchange *one) { return rank_bench_status(one->bench, exchange_call(one)); }
 
 quern_status exchange_plan(struct one_exchange *one, quern_ragged_plan **plan) {
     return quern_ragged_plan_create(&one->bench->group, 1, &one->args, &one->workspace, &one->workspace_bytes, plan);
 }
 
 quern_status exchange_run_plan(struct one_exchange *one, quern_ragged_plan *plan) {
-    const quern_status status = quern_ragged_plan_run(plan, one->stream);
-    rank_bench_wait(one->bench);
-    return status;
+    return rank_bench_status(one->bench, quern_ragged_plan_run(plan, one->stream));
+}
+
+/* Of GPUs, whose arguments may point elsewhere by mistake. */
+static void look(const struct one_exchange *one) {
+    if (one->rank->shares_thread) rank_bench_seen(one->bench, one->bench->pool[POOL_SYMMETRIC] + OUTPUT_AT, 2 * EXCHANGED);
 }
 
 void exchange_check(const struct one_exchange *one) {
+    look(one);
     for (int i = 0; i < EXCHANGED; i++) {
         const int sender = i / (UPDATES * SLICE * ROW_BYTES), inside = i % (UPDATES * SLICE * ROW_BYTES);
         const unsigned char expected = (unsigned char)(100 * sender + one->rank->rank * UPDATES * SLICE * ROW_BYTES + inside);
@@ -55,8 +62,11 @@ void exchange_check(const struct one_exchange *one) {
 }
 
 void exchange_check_unwritten(const struct one_exchange *one, const char *what) {
-    for (int i = 0; i < 2 * EXCHANGED; i++)
-        rank_check(one->rank, one->output[i] == UNTOUCHED, "%s: byte %d was written", what, i);
+    look(one);
+    for (int i = 0; i < 2 * EXCHANGED; i++) {
+        const int before = one->form.in_place && i < EXCHANGED ? one->bench->image[POOL_PRIVATE][i] : UNTOUCHED;
+        rank_check(one->rank, one->output[i] == before, "%s: byte %d was written", what, i);
+    }
 }
 
 void exchange_rightly(struct one_exchange *one, struct rank_bench *bench) {
@@ -64,6 +74,46 @@ void exchange_rightly(struct one_exchange *one, struct rank_bench *bench) {
     rank_ok(one->rank, exchange_run(one));
     exchange_check(one);
 }
+
+/* ---- whatever the operation ---- */
+
+const struct exchange_form exchange_usual = {false, false, false};
+
+static void make(void *given, struct rank_bench *bench, const void *given_form) {
+    const struct exchange_form *form = given_form;
+    struct one_exchange *one = given;
+    exchange_make(one, bench);
+    one->form = *form, one->args.check_overlap = !form->short_way;
+    if (!form->in_place) return;
+    memcpy(one->output, bench->image[POOL_PRIVATE], EXCHANGED);
+    one->args.input = one->args.output;
+    show(one);
+    rank_ok(one->rank, quern_ragged_all_to_all_workspace(bench->group, &one->args, &one->workspace_bytes));
+}
+
+static void move_metadata(void *given) {
+    struct one_exchange *one = given;
+    const void **arrays[] = {&one->args.input_offsets, &one->args.send_sizes, &one->args.output_offsets, &one->args.recv_sizes};
+    for (size_t i = 0; i < COUNT(arrays) && one->form.metadata_on_device; i++) {
+        char *there = one->bench->metadata + i * sizeof one->send_sizes;
+        if (*arrays[i]) rank_bench_write(one->bench, there, *arrays[i], sizeof one->send_sizes);
+        if (*arrays[i]) *arrays[i] = there;
+    }
+    one->args.metadata_on_device = one->form.metadata_on_device;
+}
+
+static quern_status call(const void *one) { return exchange_call(one); }
+static void check_result(const void *one) { exchange_check(one); }
+static void check_unwritten(const void *one, const char *when) { exchange_check_unwritten(one, when); }
+static double *timeout(void *one) { return &((struct one_exchange *)one)->args.timeout; }
+
+static void set_members(void *given, const int *members, int count) {
+    struct one_exchange *one = given;
+    one->args.members = members, one->args.member_count = count;
+}
+
+const struct one_kind exchange_kind = {sizeof(struct one_exchange), make, move_metadata, call, check_result, check_unwritten,
+                                       timeout, set_members, "quern_ragged_all_to_all"};
 
 /* ---- faults of the metadata ---- */
 
@@ -90,37 +140,41 @@ EXCHANGE_MISTAKE(fewer_updates, args->updates = 1)
 EXCHANGE_MISTAKE(longer_rows, (args->row_bytes = 2 * ROW_BYTES, call->workspace_bytes = BENCH_POOL))
 EXCHANGE_MISTAKE(two_ranks, if (call->rank->rank) call->send_sizes[call->rank->rank] = -call->rank->rank)
 
-const struct exchange_mistake exchange_faults[EXCHANGE_FAULTS] = {
-    {1, negative_input_offset, QUERN_INVALID_SHAPE, "sender 1, receiver 2, update 1: input_offsets is -3, expected 0 or more"},
-    {0, negative_send_size, QUERN_INVALID_SHAPE, "sender 0, receiver 0, update 1: send_sizes is -2, expected 0 or more"},
+const struct mistake exchange_faults[EXCHANGE_FAULTS] = {
+    {1, negative_input_offset, QUERN_INVALID_SHAPE, "sender 1, receiver 2, update 1: input_offsets is -3, expected 0 or more", 0},
+    {0, negative_send_size, QUERN_INVALID_SHAPE, "sender 0, receiver 0, update 1: send_sizes is -2, expected 0 or more", 0},
     {2, negative_output_offset, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 2, update 0: output_offsets is -9223372036854775808, expected 0 or more"},
-    {1, negative_recv_size, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 0: recv_sizes is -1, expected 0 or more"},
+     "sender 2, receiver 2, update 0: output_offsets is -9223372036854775808, expected 0 or more", 0},
+    {1, negative_recv_size, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 0: recv_sizes is -1, expected 0 or more", 0},
     {1, beyond_input, QUERN_INVALID_SHAPE,
-     "sender 1, receiver 1, update 1: the slice ends at input row 13, expected at most input_rows, 12"},
-    {1, far_beyond_input, QUERN_INVALID_SHAPE, "sender 1, receiver 1, update 1: the slice ends at input row 9223372036854775807"},
-    {1, beyond_input_by_32_bits, QUERN_INVALID_SHAPE, "sender 1, receiver 1, update 1: the slice ends at input row 4294967304"},
+     "sender 1, receiver 1, update 1: the slice ends at input row 13, expected at most input_rows, 12", 0},
+    {1, far_beyond_input, QUERN_INVALID_SHAPE,
+     "sender 1, receiver 1, update 1: the slice ends at input row 9223372036854775807", 0},
+    {1, beyond_input_by_32_bits, QUERN_INVALID_SHAPE, "sender 1, receiver 1, update 1: the slice ends at input row 4294967304", 0},
     {2, just_beyond_input, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 2, update 1: the slice ends at input row 12, expected at most input_rows, 11"},
+     "sender 2, receiver 2, update 1: the slice ends at input row 12, expected at most input_rows, 11", 0},
     {2, beyond_output, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 0, update 0: the slice ends at output row 13, expected at most the receiver's output_rows, 12"},
-    {2, far_beyond_output, QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 0: the slice ends at output row 9223372036854775807"},
-    {2, beyond_output_by_32_bits, QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 0: the slice ends at output row 4294967306"},
+     "sender 2, receiver 0, update 0: the slice ends at output row 13, expected at most the receiver's output_rows, 12", 0},
+    {2, far_beyond_output, QUERN_INVALID_SHAPE,
+     "sender 2, receiver 0, update 0: the slice ends at output row 9223372036854775807", 0},
+    {2, beyond_output_by_32_bits, QUERN_INVALID_SHAPE,
+     "sender 2, receiver 0, update 0: the slice ends at output row 4294967306", 0},
     {1, just_beyond_output, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 1, update 1: the slice ends at output row 12, expected at most the receiver's output_rows, 11"},
+     "sender 2, receiver 1, update 1: the slice ends at output row 12, expected at most the receiver's output_rows, 11", 0},
     {0, sends_less, QUERN_PEER_MISMATCH,
-     "sender 0, receiver 1, update 0: the sender's send_sizes is 1, the receiver's recv_sizes is 2"},
+     "sender 0, receiver 1, update 0: the sender's send_sizes is 1, the receiver's recv_sizes is 2", 0},
     {0, sends_more, QUERN_PEER_MISMATCH,
-     "sender 0, receiver 1, update 0: the sender's send_sizes is 3, the receiver's recv_sizes is 2"},
+     "sender 0, receiver 1, update 0: the sender's send_sizes is 3, the receiver's recv_sizes is 2", 0},
     {2, expects_more, QUERN_PEER_MISMATCH,
-     "sender 2, receiver 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 3"},
-    {0, sends_more_by_32_bits, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 0: the slice ends at input row 4294967302"},
+     "sender 2, receiver 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 3", 0},
+    {0, sends_more_by_32_bits, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 0: the slice ends at input row 4294967302", 0},
     {2, expects_more_by_32_bits, QUERN_PEER_MISMATCH,
-     "sender 2, receiver 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 4294967298"},
+     "sender 2, receiver 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 4294967298", 0},
     {2, overlap_of_one_row, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 1, update 1: output row 9 is also written by sender 2, update 0"},
-    {2, overlap_of_all, QUERN_INVALID_SHAPE, "sender 2, receiver 1, update 0: output row 0 is also written by sender 0, update 0"},
-    {1, fewer_updates, QUERN_PEER_MISMATCH, "args.updates is 2 on rank 0 and 1 on rank 1: expected the same on all members"},
-    {2, longer_rows, QUERN_PEER_MISMATCH, "args.row_bytes is 4 on rank 0 and 8 on rank 2: expected the same on all members"},
-    {-1, two_ranks, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: send_sizes is -1, expected 0 or more"},
+     "sender 2, receiver 1, update 1: output row 9 is also written by sender 2, update 0", 0},
+    {2, overlap_of_all, QUERN_INVALID_SHAPE,
+     "sender 2, receiver 1, update 0: output row 0 is also written by sender 0, update 0", 0},
+    {1, fewer_updates, QUERN_PEER_MISMATCH, "args.updates is 2 on rank 0 and 1 on rank 1: expected the same on all members", 0},
+    {2, longer_rows, QUERN_PEER_MISMATCH, "args.row_bytes is 4 on rank 0 and 8 on rank 2: expected the same on all members", 0},
+    {-1, two_ranks, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: send_sizes is -1, expected 0 or more", 0},
 };

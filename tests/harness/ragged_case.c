@@ -81,19 +81,37 @@ static enum rank_pool choose_pool(struct dice *dice, struct ragged_choice choice
 }
 
 /* The input first; the output behind it, or over it: at the same address, or starting some bytes before its end. */
+static void place_behind(struct ragged_case *c, struct dice *dice, struct ragged_choice choice, int place) {
+    struct ragged_buffer *input = &c->members[place].input, *output = &c->members[place].output;
+    const int64_t input_bytes = input->rows * c->row_bytes;
+    const bool in_place = choice.in_place || (!choice.not_in_place && chance(dice, 4));
+    const bool aligned = chance(dice, 2);
+    input->pool = choose_pool(dice, choice);
+    input->offset = POOL_GAP + (aligned ? 0 : below(dice, 64));
+    output->pool = in_place ? input->pool : choose_pool(dice, choice);
+    output->offset = input->offset + input_bytes + POOL_GAP + (aligned ? -(input->offset + input_bytes) & 63 : below(dice, 64));
+    if (in_place) output->offset = input->offset + (chance(dice, 2) ? 0 : below(dice, input_bytes + 1));
+}
+
+/* The input elsewhere or over the output. */
+static void place_alike(struct ragged_case *c, struct dice *dice, bool in_place, int64_t at, int place) {
+    struct ragged_buffer *input = &c->members[place].input, *output = &c->members[place].output;
+    output->pool = POOL_SYMMETRIC, output->offset = at;
+    input->pool = in_place ? POOL_SYMMETRIC : POOL_PRIVATE;
+    input->offset = POOL_GAP + below(dice, 64);
+    if (in_place) input->offset = at + (chance(dice, 2) ? 0 : below(dice, output->rows * c->row_bytes + 1));
+}
+
 static void choose_buffers(struct ragged_case *c, struct dice *dice, struct ragged_choice choice) {
+    const int64_t at = POOL_GAP + below(dice, 64);
+    const bool in_place = choice.in_place || (!choice.not_in_place && chance(dice, 4));
     for (int i = 0; i < c->count; i++) {
-        struct ragged_buffer *input = &c->members[i].input, *output = &c->members[i].output;
-        const int64_t input_bytes = input->rows * c->row_bytes, output_bytes = output->rows * c->row_bytes;
-        const bool in_place = choice.in_place || (!choice.not_in_place && chance(dice, 4));
-        const bool aligned = chance(dice, 2);
-        input->pool = choose_pool(dice, choice);
-        input->offset = POOL_GAP + (aligned ? 0 : below(dice, 64));
-        output->pool = in_place ? input->pool : choose_pool(dice, choice);
-        output->offset = input->offset + input_bytes + POOL_GAP + (aligned ? -(input->offset + input_bytes) & 63 : below(dice, 64));
-        if (in_place) output->offset = input->offset + (chance(dice, 2) ? 0 : below(dice, input_bytes + 1));
-        const int64_t end = (output_bytes + output->offset > input_bytes + input->offset ? output_bytes + output->offset
-                                                                                         : input_bytes + input->offset) + POOL_GAP;
+        const struct ragged_buffer *input = &c->members[i].input, *output = &c->members[i].output;
+        if (choice.shares_thread) place_alike(c, dice, in_place, at, i);
+        else place_behind(c, dice, choice, i);
+        const int64_t output_end = output->rows * c->row_bytes + output->offset;
+        const int64_t input_end = input->rows * c->row_bytes + input->offset;
+        const int64_t end = (output_end > input_end ? output_end : input_end) + POOL_GAP;
         if (end > c->pool_bytes) c->pool_bytes = end;
     }
 }
@@ -105,6 +123,13 @@ void ragged_case_open(struct ragged_case *c, uint64_t seed, struct ragged_choice
     choose_shape(c, &dice, choice);
     choose_sends(c, &dice, choice);
     for (int receiver = 0; receiver < c->count; receiver++) choose_receives(c, &dice, receiver);
+    choose_buffers(c, &dice, choice);
+    c->multiprocessors = choice.shares_thread ? (int)below(&dice, 4) : 0;
+}
+
+void ragged_case_arrange(struct ragged_case *c, struct ragged_choice choice) {
+    struct dice dice = {.seed = c->seed};
+    c->pool_bytes = 0;
     choose_buffers(c, &dice, choice);
 }
 
@@ -130,21 +155,41 @@ static void fill_pool(const struct ragged_case *c, int rank, int pool, uint64_t 
     rank_bench_fill(random_bits(c->seed * 64 + call, (uint64_t)(rank * POOLS + pool)), offset, to, bytes);
 }
 
-void ragged_case_fill(const struct ragged_case *c, struct rank_bench *bench, int place, uint64_t call) {
-    struct ragged_member members[RAGGED_MAX_MEMBERS] = {{.input = NULL}};
-    const struct ragged_case_member *mine = &c->members[place];
-    rank_check(bench->rank, c->pool_bytes <= bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
-    for (int pool = 0; pool < POOLS; pool++) {
-        fill_pool(c, mine->rank, pool, call, 0, bench->pool[pool], c->pool_bytes);
-        memcpy(bench->expected[pool], bench->pool[pool], (size_t)c->pool_bytes);
+void ragged_case_fill(const struct ragged_case *c, struct rank_bench *bench, uint64_t call) {
+    for EACH_BENCH(one, bench) {
+        if (ragged_case_place(c, one->rank->rank) < 0) continue;
+        rank_check(one->rank, c->pool_bytes <= one->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
+        for (int pool = 0; pool < POOLS; pool++) {
+            fill_pool(c, one->rank->rank, pool, call, 0, one->image[pool], c->pool_bytes);
+            memcpy(one->expected[pool], one->image[pool], (size_t)c->pool_bytes);
+        }
+        rank_bench_show(one, c->pool_bytes);
     }
+}
+
+/* What a member gives: as the seed has it, or, of ranks of one thread, what calls before have left there. */
+static unsigned char *input_of(const struct ragged_case *c, const struct rank_bench *bench, int place, uint64_t call) {
+    const struct ragged_case_member *member = &c->members[place];
+    const struct ragged_buffer *from = &member->input;
+    const int64_t bytes = from->rows * c->row_bytes;
+    unsigned char *input = rank_bench_clear(bytes);
+    if (bench->count > 1) memcpy(input, bench[member->rank].expected[from->pool] + from->offset, (size_t)bytes);
+    else fill_pool(c, member->rank, from->pool, call, from->offset, input, bytes);
+    return input;
+}
+
+void ragged_case_expect(const struct ragged_case *c, struct rank_bench *bench, uint64_t call) {
+    struct ragged_member members[RAGGED_MAX_MEMBERS] = {{.input = NULL}};
     for (int i = 0; i < c->count; i++) {
         const struct ragged_case_member *member = &c->members[i];
-        unsigned char *input = rank_bench_clear(member->input.rows * c->row_bytes);
-        fill_pool(c, member->rank, member->input.pool, call, member->input.offset, input, member->input.rows * c->row_bytes);
-        members[i] = (struct ragged_member){input, NULL, member->input_offsets, member->send_sizes, member->output_offsets};
+        members[i] = (struct ragged_member){input_of(c, bench, i, call), NULL, member->input_offsets, member->send_sizes,
+                                            member->output_offsets};
     }
-    members[place].output = bench->expected[mine->output.pool] + mine->output.offset;
+    for EACH_BENCH(one, bench) {
+        const int place = ragged_case_place(c, one->rank->rank);
+        const struct ragged_buffer *output = &c->members[place < 0 ? 0 : place].output;
+        if (place >= 0) members[place].output = one->expected[output->pool] + output->offset;
+    }
     ragged_all_to_all(members, c->count, c->updates, c->row_bytes);
     for (int i = 0; i < c->count; i++) free((void *)members[i].input);
 }
@@ -156,11 +201,14 @@ static void describe(const struct ragged_case *c, char *text, size_t bytes) {
 
 void ragged_case_compare(const struct ragged_case *c, struct rank_bench *bench, const char *when) {
     char wrong[80], text[128];
-    if (rank_bench_is_right(bench, c->pool_bytes, wrong)) return;
-    const struct ragged_buffer *output = &c->members[ragged_case_place(c, bench->rank->rank)].output;
-    describe(c, text, sizeof text);
-    rank_fail(bench->rank, "%s, %s: %s (output at %lld of the %s pool, %lld rows)", text, when, wrong, (long long)output->offset,
-              rank_pool_names[output->pool], (long long)output->rows);
+    for EACH_BENCH(one, bench) {
+        const int place = ragged_case_place(c, one->rank->rank);
+        if (place < 0 || rank_bench_is_right(one, c->pool_bytes, wrong)) continue;
+        const struct ragged_buffer *output = &c->members[place].output;
+        describe(c, text, sizeof text);
+        rank_fail(one->rank, "%s, %s: %s of place %d (output at %lld of the %s pool, %lld rows)", text, when, wrong, place,
+                  (long long)output->offset, rank_pool_names[output->pool], (long long)output->rows);
+    }
 }
 
 /* ---- calls ---- */
@@ -171,7 +219,8 @@ static const void *narrow_to(const struct ragged_case *c, int32_t *to, const int
 }
 
 static void *at(const struct ragged_case *c, const struct rank_bench *bench, const struct ragged_buffer *buffer) {
-    return buffer->rows && c->row_bytes ? bench->pool[buffer->pool] + buffer->offset : NULL;
+    const bool is_needed = bench->rank->shares_thread || (buffer->rows && c->row_bytes);  /* GPUs compare places also of nothing */
+    return is_needed ? bench->pool[buffer->pool] + buffer->offset : NULL;
 }
 
 void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragged_case *c, const struct rank_bench *bench,
@@ -193,15 +242,22 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
     args.row_bytes = c->row_bytes;
     args.updates = c->updates;
     args.check_overlap = c->check_overlap;
+    args.multiprocessors = c->multiprocessors;
     args.members = c->count == bench->rank->ranks ? NULL : arguments->members;
     args.member_count = c->count;
+    args.metadata_on_device = c->metadata_on_device;
+    for (int i = 0; i < 4 && entries && c->metadata_on_device; i++) {
+        const int64_t bytes = entries * (c->is_int64 ? 8 : 4);
+        rank_bench_write(bench, bench->metadata + i * bytes, *metadata[i], bytes);
+        *metadata[i] = bench->metadata + i * bytes;
+    }
     arguments->args = args;
 }
 
 void ragged_arguments_close(struct ragged_arguments *arguments) { free(arguments->narrow); }
 
 /* The workspace for these arguments, with a guard behind it.  NCCL has none. */
-static size_t workspace_for(struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
+static size_t workspace_for(const struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
     size_t bytes = 1;
     rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, args, &bytes));
     rank_check(bench->rank, !bench->rank->on_gpu || !bytes, "%zu bytes of workspace", bytes);
@@ -209,58 +265,89 @@ static size_t workspace_for(struct rank_bench *bench, const quern_ragged_all_to_
     return bytes;
 }
 
-/* The four arrays in memory of the GPU, which the caller frees. */
-static void *move_metadata(struct rank_bench *bench, const struct ragged_case *c, quern_ragged_all_to_all_args *args) {
-    const void **arrays[] = {&args->input_offsets, &args->send_sizes, &args->output_offsets, &args->recv_sizes};
-    const int64_t bytes = c->count * c->updates * (c->is_int64 ? 8 : 4);
-    char *memory = nccl_allocate(&bench->side, 4 * bytes);
-    for (int i = 0; i < COUNT(arrays) && bytes; i++) {
-        memcpy(memory + i * bytes, *arrays[i], (size_t)bytes);
-        *arrays[i] = memory + i * bytes;
+quern_status ragged_call(const struct rank_bench *bench, const quern_ragged_all_to_all_args *args, size_t workspace_bytes) {
+    return quern_ragged_all_to_all(bench->group, args, bench->workspace, workspace_bytes, bench->stream);
+}
+
+void ragged_case_call(const struct ragged_case *c, struct rank_bench *bench, size_t *bytes) {
+    for EACH_BENCH(one, bench) {
+        struct ragged_arguments arguments;
+        const int place = ragged_case_place(c, one->rank->rank);
+        if (place < 0) continue;
+        ragged_arguments_open(&arguments, c, one, place);
+        *bytes = workspace_for(one, &arguments.args);
+        rank_ok(one->rank, ragged_call(one, &arguments.args, *bytes));
+        ragged_arguments_close(&arguments);  /* read before the call returned */
     }
-    args->metadata_on_device = 1;
-    return memory;
+}
+
+static void finish(const struct ragged_case *c, struct rank_bench *bench, size_t bytes, const char *when) {
+    for EACH_BENCH(one, bench) rank_ok(one->rank, rank_bench_status(one, QUERN_OK));
+    ragged_case_compare(c, bench, when);
+    rank_bench_check(bench, bytes);
 }
 
 void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench) {
-    struct ragged_arguments arguments;
-    const int place = ragged_case_place(c, bench->rank->rank);
-    if (place < 0) return;
-    ragged_case_fill(c, bench, place, 0);
-    ragged_arguments_open(&arguments, c, bench, place);
-    void *metadata = c->metadata_on_device ? move_metadata(bench, c, &arguments.args) : NULL;
-    size_t bytes = workspace_for(bench, &arguments.args);
-    rank_ok(bench->rank, ragged_call(bench, &arguments.args, bytes));
-    rank_bench_wait(bench);
-    ragged_case_compare(c, bench, "called");
-    rank_bench_check(bench, bytes);
-    if (metadata) nccl_release(&bench->side, metadata);
-    ragged_arguments_close(&arguments);
+    size_t bytes;
+    if (bench->count == 1 && ragged_case_place(c, bench->rank->rank) < 0) return;
+    for (uint64_t call = 0; call < (bench->rank->shares_thread ? 2 : 1); call++) {
+        ragged_case_fill(c, bench, call);
+        ragged_case_expect(c, bench, call);
+        ragged_case_call(c, bench, &bytes);
+        finish(c, bench, bytes, "called");
+    }
 }
 
-quern_status ragged_call(const struct rank_bench *bench, const quern_ragged_all_to_all_args *args, size_t workspace_bytes) {
-    return quern_ragged_all_to_all(bench->group, args, bench->workspace, workspace_bytes, bench->side.stream);
+void ragged_case_make_plans(const struct ragged_case *c, struct rank_bench *bench, quern_ragged_plan **plans, size_t *bytes) {
+    struct ragged_arguments *arguments = rank_bench_clear(bench->count * (int64_t)sizeof *arguments);
+    quern_ragged_all_to_all_args *args = rank_bench_clear(bench->count * (int64_t)sizeof *args);
+    quern_group *groups[RAGGED_MAX_MEMBERS];
+    void *workspaces[RAGGED_MAX_MEMBERS];
+    size_t sizes[RAGGED_MAX_MEMBERS];
+    for (int i = 0; i < bench->count; i++) {
+        const int place = ragged_case_place(c, bench[i].rank->rank);
+        rank_check(bench->rank, place >= 0, "a plan is for everyone here");
+        ragged_arguments_open(&arguments[i], c, &bench[i], place);
+        args[i] = arguments[i].args, groups[i] = bench[i].group, workspaces[i] = bench[i].workspace;
+        sizes[i] = *bytes = workspace_for(&bench[i], &args[i]);
+    }
+    rank_ok(bench->rank, quern_ragged_plan_create(groups, bench->count, args, workspaces, sizes, plans));
+    for (int i = 0; i < bench->count; i++) ragged_arguments_close(&arguments[i]);  /* the detail is known by now */
+    free(arguments);
+    free(args);
+}
+
+void ragged_case_run_plans(struct rank_bench *bench, quern_ragged_plan *const *plans) {
+    for EACH_BENCH(one, bench) rank_ok(one->rank, quern_ragged_plan_run(*plans++, one->stream));
 }
 
 void ragged_case_plan(const struct ragged_case *c, struct rank_bench *bench, int runs) {
-    struct ragged_arguments arguments;
-    const int place = ragged_case_place(c, bench->rank->rank);
-    quern_ragged_plan *plan = NULL;
-    rank_check(bench->rank, place >= 0, "a plan is for everyone here");
-    ragged_arguments_open(&arguments, c, bench, place);
-    size_t bytes = workspace_for(bench, &arguments.args);
-    rank_ok(bench->rank, quern_ragged_plan_create(&bench->group, 1, &arguments.args, &bench->workspace, &bytes, &plan));
-    ragged_arguments_close(&arguments);  /* the detail is known by now */
+    quern_ragged_plan *plans[RAGGED_MAX_MEMBERS];
+    size_t bytes;
+    ragged_case_make_plans(c, bench, plans, &bytes);
     for (int run = 0; run < runs; run++) {
         char when[32];
         snprintf(when, sizeof when, "run %d of a plan", run);
-        ragged_case_fill(c, bench, place, (uint64_t)run);
-        rank_ok(bench->rank, quern_ragged_plan_run(plan, bench->side.stream));
-        rank_bench_wait(bench);
-        ragged_case_compare(c, bench, when);
-        rank_bench_check(bench, bytes);
+        ragged_case_fill(c, bench, (uint64_t)run);
+        ragged_case_expect(c, bench, (uint64_t)run);
+        ragged_case_run_plans(bench, plans);
+        finish(c, bench, bytes, when);
     }
-    rank_ok(bench->rank, quern_ragged_plan_destroy(plan));
+    for (int i = 0; i < bench->count; i++) rank_ok(bench->rank, quern_ragged_plan_destroy(plans[i]));
+}
+
+void ragged_run_cases(struct rank_bench *bench, const struct ragged_batch *batch) {
+    for (int i = 0; i < batch->cases; i++) {
+        struct ragged_case c;
+        struct ragged_choice choice = batch->choice;
+        choice.ranks = bench->rank->ranks;
+        choice.shares_thread = bench->rank->shares_thread;
+        ragged_case_open(&c, batch->first + (uint64_t)i, choice);
+        c.metadata_on_device = batch->metadata_on_device;
+        if (batch->is_plan) ragged_case_plan(&c, bench, 3);
+        else ragged_case_run(&c, bench);
+        ragged_case_close(&c);
+    }
 }
 
 quern_status ragged_run_batch(struct rank *rank) {
@@ -268,16 +355,7 @@ quern_status ragged_run_batch(struct rank *rank) {
     struct rank_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
     rank_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
-    for (int i = 0; i < batch->cases; i++) {
-        struct ragged_case c;
-        struct ragged_choice choice = batch->choice;
-        choice.ranks = rank->ranks;
-        ragged_case_open(&c, batch->first + (uint64_t)i, choice);
-        c.metadata_on_device = batch->metadata_on_device;
-        if (batch->is_plan) ragged_case_plan(&c, &bench, 3);
-        else ragged_case_run(&c, &bench);
-        ragged_case_close(&c);
-    }
+    ragged_run_cases(&bench, batch);
     rank_bench_close(&bench);
     return QUERN_OK;
 }

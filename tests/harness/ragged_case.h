@@ -28,6 +28,7 @@ struct ragged_case {
     struct ragged_case_member members[RAGGED_MAX_MEMBERS];
     int64_t updates, row_bytes;
     bool is_int64, check_overlap, metadata_on_device;
+    int multiprocessors;
     int64_t pool_bytes;                                   /* of either pool, the part that the case uses */
 };
 
@@ -40,19 +41,34 @@ struct ragged_choice {
     int64_t largest;                  /* rows of a slice */
     bool is_private, is_symmetric;    /* all buffers */
     bool in_place, not_in_place;
+    bool shares_thread;               /* as GPUs of one host need it: outputs in symmetric memory, at the same place on all ranks */
 };
 
 void ragged_case_open(struct ragged_case *c, uint64_t seed, struct ragged_choice choice);
 void ragged_case_close(struct ragged_case *c);
 
+/* Places the buffers of all members anew, after a change of their sizes. */
+void ragged_case_arrange(struct ragged_case *c, struct ragged_choice choice);
+
 /* A rank's position among the members; -1: not a member. */
 int ragged_case_place(const struct ragged_case *c, int rank);
 
-/* Fills both pools with their contents before `call` (counted by the caller) and computes the expected contents after it. */
-void ragged_case_fill(const struct ragged_case *c, struct rank_bench *bench, int place, uint64_t call);
+/*
+ * Of all ranks that the thread drives: fills both pools with their contents before `call` (counted by the caller), and computes
+ * the expected contents after it, or after one more.
+ */
+void ragged_case_fill(const struct ragged_case *c, struct rank_bench *bench, uint64_t call);
+void ragged_case_expect(const struct ragged_case *c, struct rank_bench *bench, uint64_t call);
 
-/* Compares both pools byte for byte: outputs, unwritten rows, inputs, and everything around them. */
+/* Makes the calls of those of them that are members; *bytes: of the workspace of the last one. */
+void ragged_case_call(const struct ragged_case *c, struct rank_bench *bench, size_t *bytes);
+
+/* Waits, and compares both pools byte for byte: outputs, unwritten rows, inputs, and everything around them. */
 void ragged_case_compare(const struct ragged_case *c, struct rank_bench *bench, const char *when);
+
+/* Plans of all ranks that the thread drives, and a run of each. */
+void ragged_case_make_plans(const struct ragged_case *c, struct rank_bench *bench, quern_ragged_plan **plans, size_t *bytes);
+void ragged_case_run_plans(struct rank_bench *bench, quern_ragged_plan *const *plans);
 
 /* The arguments for a member; they refer to `storage`. */
 struct ragged_arguments {
@@ -68,7 +84,7 @@ void ragged_arguments_close(struct ragged_arguments *arguments);
 /* A call in the bench's workspace and stream. */
 quern_status ragged_call(const struct rank_bench *bench, const quern_ragged_all_to_all_args *args, size_t workspace_bytes);
 
-/* Fills, calls, compares; a rank that is not a member does nothing. */
+/* Fills, calls, compares; a thread whose rank is not a member does nothing. */
 void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench);
 
 /* A plan of the case, run `runs` times with different data each time; collective over the group. */
@@ -83,6 +99,8 @@ struct ragged_batch {
     int threads;
     int64_t pool_bytes;
 };
+
+void ragged_run_cases(struct rank_bench *bench, const struct ragged_batch *batch);
 
 /* A rank_function; its user is a batch. */
 quern_status ragged_run_batch(struct rank *rank);

@@ -17,23 +17,28 @@ void *rank_bench_clear(int64_t bytes) {
 
 void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
     void *symmetric;
-    *bench = (struct rank_bench){.rank = rank, .group = group, .pool_bytes = pool_bytes};
-    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL));
+    *bench = (struct rank_bench){.rank = rank, .group = group, .count = 1, .pool_bytes = pool_bytes};
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE));
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));
     bench->pool[POOL_SYMMETRIC] = symmetric;
     bench->pool[POOL_PRIVATE] = rank_bench_clear(pool_bytes);
-    for (int pool = 0; pool < POOLS; pool++) bench->expected[pool] = rank_bench_clear(pool_bytes);
+    for (int pool = 0; pool < POOLS; pool++) {
+        bench->image[pool] = bench->pool[pool];
+        bench->expected[pool] = rank_bench_clear(pool_bytes);
+    }
 }
 
 static void open_on_gpu(struct rank_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
-    *bench = (struct rank_bench){.rank = rank, .pool_bytes = pool_bytes};
+    *bench = (struct rank_bench){.rank = rank, .count = 1, .pool_bytes = pool_bytes};
     nccl_open(&bench->side, rank, timeout);
-    rank_ok(rank, quern_prepare(bench->side.device, QUERN_COLLECTIVE));
+    if (!rank->operations) rank_ok(rank, quern_prepare(bench->side.device, QUERN_COLLECTIVE));
     bench->group = bench->side.group;
+    bench->stream = bench->side.stream;
     bench->workspace = nccl_allocate(&bench->side, pool_bytes);
+    bench->metadata = nccl_allocate(&bench->side, pool_bytes);
     for (int pool = 0; pool < POOLS; pool++) {
-        bench->pool[pool] = nccl_allocate(&bench->side, pool_bytes);
+        bench->pool[pool] = bench->image[pool] = nccl_allocate(&bench->side, pool_bytes);
         bench->expected[pool] = rank_bench_clear(pool_bytes);
     }
 }
@@ -46,6 +51,7 @@ void rank_bench_open(struct rank_bench *bench, struct rank *rank, double timeout
 static quern_status close_on_gpu(struct rank_bench *bench) {
     for (int pool = 0; pool < POOLS; pool++) nccl_release(&bench->side, bench->pool[pool]);
     nccl_release(&bench->side, bench->workspace);
+    nccl_release(&bench->side, bench->metadata);
     return nccl_close(&bench->side);
 }
 
@@ -71,6 +77,12 @@ void rank_bench_line_up(const struct rank_bench *bench) {
 
 void rank_bench_wait(const struct rank_bench *bench) {
     if (bench->rank->on_gpu) cuda_ok(&bench->side, stream_synchronize(bench->side.stream));
+    if (bench->move) bench->move(bench, NULL, NULL, 0, false);
+}
+
+quern_status rank_bench_status(const struct rank_bench *bench, quern_status returned) {
+    rank_bench_wait(bench);
+    return bench->move && returned == QUERN_OK ? quern_group_status(bench->group) : returned;
 }
 
 void rank_bench_wait_for_all(const struct rank_bench *bench) {
@@ -80,6 +92,37 @@ void rank_bench_wait_for_all(const struct rank_bench *bench) {
 
 /* ---- contents ---- */
 
+void *rank_bench_image(const struct rank_bench *bench, const void *pointer) {
+    for (int pool = 0; pool < POOLS; pool++) {
+        const ptrdiff_t at = (const unsigned char *)pointer - bench->pool[pool];
+        if (at >= 0 && at < bench->pool_bytes) return bench->image[pool] + at;
+    }
+    return (void *)(uintptr_t)pointer;
+}
+
+void rank_bench_put(const struct rank_bench *bench, const void *pointer, int64_t bytes) {
+    if (bench->move) bench->move(bench, (void *)(uintptr_t)pointer, rank_bench_image(bench, pointer), bytes, true);
+}
+
+void *rank_bench_seen(const struct rank_bench *bench, const void *pointer, int64_t bytes) {
+    void *image = rank_bench_image(bench, pointer);
+    if (bench->move) bench->move(bench, (void *)(uintptr_t)pointer, image, bytes, false);
+    return image;
+}
+
+void rank_bench_write(const struct rank_bench *bench, void *to, const void *from, int64_t bytes) {
+    if (bench->move) bench->move(bench, to, (void *)(uintptr_t)from, bytes, true);
+    else memcpy(to, from, (size_t)bytes);
+}
+
+void rank_bench_show(const struct rank_bench *bench, int64_t bytes) {
+    for (int pool = 0; pool < POOLS; pool++) rank_bench_put(bench, bench->pool[pool], bytes);
+}
+
+void rank_bench_look(const struct rank_bench *bench, int64_t bytes) {
+    for (int pool = 0; pool < POOLS; pool++) rank_bench_seen(bench, bench->pool[pool], bytes);
+}
+
 void rank_bench_fill(uint64_t salt, int64_t offset, unsigned char *to, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i++) {
         const uint32_t mixed = ((uint32_t)(offset + i) + (uint32_t)salt) * 0x9E3779B1u;
@@ -88,8 +131,9 @@ void rank_bench_fill(uint64_t salt, int64_t offset, unsigned char *to, int64_t b
 }
 
 bool rank_bench_is_right(const struct rank_bench *bench, int64_t bytes, char text[80]) {
+    rank_bench_look(bench, bytes);
     for (int pool = 0; pool < POOLS; pool++) {
-        const unsigned char *has = bench->pool[pool], *expected = bench->expected[pool];
+        const unsigned char *has = bench->image[pool], *expected = bench->expected[pool];
         int64_t at = 0;
         if (!memcmp(has, expected, (size_t)bytes)) continue;
         while (has[at] == expected[at]) at++;
@@ -101,12 +145,14 @@ bool rank_bench_is_right(const struct rank_bench *bench, int64_t bytes, char tex
 }
 
 void rank_bench_guard(const struct rank_bench *bench, size_t bytes) {
+    if (!bench->workspace) rank_check(bench->rank, !bytes, "a workspace of %zu bytes", bytes);
+    if (bench->move) return;
     rank_check(bench->rank, (int64_t)bytes + GUARD <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
     memset((char *)bench->workspace + bytes, GUARD_BYTE, GUARD);
 }
 
 void rank_bench_check(const struct rank_bench *bench, size_t bytes) {
     const unsigned char *end = (const unsigned char *)bench->workspace + bytes;
-    for (int i = 0; i < GUARD; i++)
+    for (int i = 0; i < GUARD && !bench->move; i++)
         rank_check(bench->rank, end[i] == GUARD_BYTE, "byte %d behind the workspace was overwritten", i);
 }

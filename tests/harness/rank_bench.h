@@ -1,7 +1,7 @@
 /*
  * A rank of a group and its memory for calls: two pools, what they must hold after a call, and a workspace with a guard behind it.
  * The ranks are of one host or of several, on CPUs or, over NCCL, on emulated GPUs, whose memory the host reads and writes while
- * nothing runs.
+ * nothing runs; or all ranks of a group of GPUs, which one thread drives (gpu_bench.h), and which have images in the host's memory.
  */
 #ifndef HARNESS_RANK_BENCH_H
 #define HARNESS_RANK_BENCH_H
@@ -19,11 +19,21 @@ enum { BENCH_POOL = 4 << 20 };  /* of TEST_BENCH */
 struct rank_bench {
     struct rank *rank;
     quern_group *group;
+    int count;                        /* of the ranks that one thread drives, in an array that begins here: 1, or all of a group */
     int64_t pool_bytes;               /* of each of these, and of the workspace */
     unsigned char *pool[POOLS], *expected[POOLS];
-    void *workspace;
-    struct nccl_side side;            /* of a rank on a GPU */
+    unsigned char *image[POOLS];      /* the pools as the host sees them: themselves, or copies */
+    void *workspace, *stream;         /* no workspace: no call may need one */
+    char *metadata;                   /* of a rank on a GPU: its memory for that of ragged all-to-alls, as much as the workspace */
+    struct nccl_side side;            /* of a rank over NCCL */
+    struct gpu_bench *all;            /* of a rank with images: what it is of */
+
+    /* Of a rank with images: waits for its stream, and copies to the device, or from it.  NULL: the host sees its memory. */
+    void (*move)(const struct rank_bench *bench, void *on_device, void *on_host, int64_t bytes, bool to_device);
 };
+
+/* Each of the ranks that the calling thread drives. */
+#define EACH_BENCH(one, first) (__typeof__(&*(first)) one = (first); one < (first) + (first)->count; one++)
 
 /* Collective; the first in a group of the caller's, which it owns from here on. */
 void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes);
@@ -36,7 +46,18 @@ void rank_bench_begin(struct rank *rank, struct rank_bench *bench);
 void rank_bench_end(struct rank *rank, struct rank_bench *bench);
 #define TEST_BENCH(...) TEST_WITH(struct rank_bench, bench, rank_bench_begin, rank_bench_end, __VA_ARGS__)
 
-/* On GPUs: all ranks have filled their memory; the call of this one is over, and that of all. */
+/* The images, or a part of one, as the devices get them, and as they have them when the rank's stream has come so far. */
+void rank_bench_show(const struct rank_bench *bench, int64_t bytes);
+void rank_bench_look(const struct rank_bench *bench, int64_t bytes);
+void rank_bench_put(const struct rank_bench *bench, const void *pointer, int64_t bytes);
+void *rank_bench_seen(const struct rank_bench *bench, const void *pointer, int64_t bytes);
+void *rank_bench_image(const struct rank_bench *bench, const void *pointer);  /* alone */
+void rank_bench_write(const struct rank_bench *bench, void *to, const void *from, int64_t bytes);  /* other memory */
+
+/* The status of a call when it is over: what it has returned, or what the group of GPUs of one host then has. */
+quern_status rank_bench_status(const struct rank_bench *bench, quern_status returned);
+
+/* Over NCCL: all ranks have filled their memory; the call of this one is over, and that of all. */
 void rank_bench_line_up(const struct rank_bench *bench);
 void rank_bench_wait(const struct rank_bench *bench);
 void rank_bench_wait_for_all(const struct rank_bench *bench);

@@ -92,7 +92,7 @@ void rank_fail(struct rank *rank, const char *format, ...) {
     va_list list;
     va_start(list, format);
     if (rank->result) vsnprintf(rank->result->failure, sizeof rank->result->failure, format, list);
-    else vfprintf(stderr, format, list);  /* a rank that a test has made itself, outside of a run */
+    else vfprintf(stderr, format, list), fputc('\n', stderr);  /* a rank that a test has made itself, outside of a run */
     va_end(list);
     if (!rank->result) abort();
     longjmp(rank->end, 1);
@@ -355,7 +355,8 @@ static void *run_rank(void *user) {
                         .is_unreadable = run->ranks.kind == RANK_UNREADABLE,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
                         .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .transports = run->transports,
-                        .watches_heartbeat = run->ranks.watches_heartbeat, .on_gpu = run->ranks.nccl};
+                        .watches_heartbeat = run->ranks.watches_heartbeat, .on_gpu = run->ranks.nccl,
+                        .operations = run->ranks.operations};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, run->ranks.function);
     carrier_close(rank.carrier);

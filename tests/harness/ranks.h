@@ -57,6 +57,8 @@ struct rank {
     const void *user;        /* what the test has passed; in processes of their own, a copy */
     struct rank_result *result;
     bool on_gpu;             /* over NCCL: with a GPU of its own, which rank_bench_open opens */
+    unsigned operations;     /* prepared there */
+    bool shares_thread;      /* of a group of GPUs of one host whose ranks one thread drives (gpu_bench.h) */
     bool is_unreadable;      /* RANK_UNREADABLE */
     bool watches_heartbeat;    /* as below */
     unsigned lined_up;       /* times */
@@ -170,6 +172,8 @@ struct ranks {
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     const char *nccl;        /* GPU ranks: as nccl_set_machine has it */
+    unsigned operations;     /* prepared on GPUs; 0: all of ranks */
+    bool within_host;        /* of ways: no other one */
     size_t shared_bytes;     /* 0: 128 KiB */
     bool watches_heartbeat;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 500 */

@@ -29,6 +29,7 @@ LIGHT = "build/light/tests"
 NO_NVCC = "the kernels were built without nvcc"
 
 PEERS = "QUERN_EMULATOR_PEERS"    # variable: which emulated GPUs reach each other's memory
+ONCE = "QUERN_TEST_ONCE"          # variable: whether suites also run what one of the emulated generations is enough for
 
 # The faults of a driver that test_driver.c tests, and the environment that causes each.
 DRIVERS = {
@@ -160,7 +161,8 @@ FIRST_EMULATED = first_with("clusters").name
 
 # The suites of GPU ranks.
 PEERLESS = frozenset({"test_barrier_cuda", "test_ragged_cuda", "test_ragged_faults_cuda", "test_idle_cuda", "test_collective_cuda",
-                      "test_collective_faults_cuda", "test_chunks_cuda", "test_chunks_faults_cuda"})
+                      "test_collective_faults_cuda", "test_chunks_cuda", "test_chunks_faults_cuda", "test_collective_mistakes",
+                      "test_ragged_mistakes", "test_chunks_mistakes"})
 
 
 def emulated_configurations() -> list[Configuration]:
@@ -171,7 +173,8 @@ def emulated_configurations() -> list[Configuration]:
             {"QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": "2",
              "QUERN_TEST_SCALE": "small", "QUERN_EMULATOR": f"{capability},{capability}", "QUERN_EMULATOR_ORDER": order,
              "QUERN_EMULATOR_APPROXIMATE": str(seed), "QUERN_EMULATOR_FRONT": str(int(order == "reverse")),
-             "QUERN_EMULATOR_SHARED_KB": str(GPU_TARGETS[target].shared_bytes // 1024), "LD_LIBRARY_PATH": str(EMULATOR)},
+             "QUERN_EMULATOR_SHARED_KB": str(GPU_TARGETS[target].shared_bytes // 1024), "LD_LIBRARY_PATH": str(EMULATOR),
+             ONCE: str(int(target == FIRST_EMULATED))},
             "" if has_nvcc() else NO_NVCC,
             is_first=target == FIRST_EMULATED,
             targets=(*DRIVER, f"build/emulator/{target}.so"))
@@ -184,7 +187,7 @@ def peerless_configuration() -> Configuration:
     first = next(each for each in emulated_configurations() if each.is_first)
     return Configuration(
         f"{first.name}, without peers", "emulated",
-        {**first.environment, PEERS: "none", "QUERN_EMULATOR_HOST_POINTERS": "other", "QUERN_EMULATOR_WAITS": "1"},
+        {**first.environment, PEERS: "none", ONCE: "0", "QUERN_EMULATOR_HOST_POINTERS": "other", "QUERN_EMULATOR_WAITS": "1"},
         first.unavailable, targets=first.targets, only=PEERLESS)
 
 

@@ -1,6 +1,6 @@
 /*
- * Mistakes in quantised chunks of GPU ranks, ranks that do not come or do not finish, and waits for chunks that end: every rank
- * gets the same error, nothing is written without an entry, and nothing hangs.
+ * Quantised chunks of GPU ranks that do not finish, and waits for chunks that end: every rank gets the same error, nothing is
+ * written without an entry, and nothing hangs.  test_chunks_mistakes.c has mistakes of one rank.
  *
  * Runs on: every emulated, gpu; kernels of barrier, quantize, collective.
  */
@@ -93,59 +93,6 @@ static void expect_poison(struct scene *s, quern_status status, const char *text
     }
 }
 
-/* ---- mistakes of rank 1 ---- */
-
-static void other_input_dtype(struct scene *s) { s->args[1].input_dtype = QUERN_BF16; }
-static void other_output_dtype(struct scene *s) { s->args[1].output_dtype = QUERN_E5M2; }
-static void fewer_rows(struct scene *s) { s->args[1].rows = 11; }
-static void fewer_columns(struct scene *s) { s->args[1].columns = 39; }
-static void other_chunks(struct scene *s) { s->args[1].chunk_rows = 6; }
-static void no_rows(struct scene *s) { s->args[1].rows = 0; }
-static void other_value(struct scene *s) { s->args[1].ready_value = 8; }
-static void other_eps(struct scene *s) { s->args[0].eps = 0.5, s->args[1].eps = 0.25, s->args[2].eps = 0.5; }
-static void other_power(struct scene *s) { s->args[1].power_of_two = !s->args[0].power_of_two; }
-static void other_rounding(struct scene *s) {
-    for (int rank = 0; rank < RANKS; rank++) s->args[rank].rounding = rank == 1 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
-}
-static void other_output(struct scene *s) { s->args[1].output = (char *)s->args[1].output + 1; }
-static void other_ready(struct scene *s) { s->args[1].ready++; }
-static void no_input(struct scene *s) { s->args[1].input = NULL; }
-static void private_output(struct scene *s) { s->args[1].output = s->bench.seen[1]; }
-
-#define DIFFER ": expected the same on all members"
-#define REFUSED "rank 1 refused its own arguments"
-
-static const struct {
-    void (*make)(struct scene *s);
-    const char *text;
-    quern_status own;            /* of rank 1, if it refuses its arguments itself */
-} mistakes[] = {
-    {other_input_dtype, "quern_quantize_chunks (entry): args.input_dtype is f32 on rank 0 and bf16 on rank 1" DIFFER, QUERN_OK},
-    {other_output_dtype, "(entry): args.output_dtype is e4m3 on rank 0 and e5m2 on rank 1" DIFFER, QUERN_OK},
-    {fewer_rows, "args.rows is 12 on rank 0 and 11 on rank 1" DIFFER, QUERN_OK},
-    {no_rows, "args.rows is 12 on rank 0 and 0 on rank 1" DIFFER, QUERN_OK},
-    {fewer_columns, "args.columns is 40 on rank 0 and 39 on rank 1" DIFFER, QUERN_OK},
-    {other_chunks, "args.chunk_rows is 5 on rank 0 and 6 on rank 1" DIFFER, QUERN_OK},
-    {other_value, "args.ready_value is 7 on rank 0 and 8 on rank 1" DIFFER, QUERN_OK},
-    {other_eps, "args.eps is 0.5 on rank 0 and 0.25 on rank 1" DIFFER, QUERN_OK},
-    {other_power, "args.power_of_two is ", QUERN_OK},
-    {other_rounding, "args.rounding is QUERN_ROUND_NEAREST on rank 0 and QUERN_ROUND_STOCHASTIC on rank 1" DIFFER, QUERN_OK},
-    {other_output, "args.output of ranks 0 and 1 is not at the same place of the same symmetric allocation", QUERN_OK},
-    {other_ready, "args.ready of ranks 0 and 1 is not at the same place of the same symmetric allocation", QUERN_OK},
-    {no_input, REFUSED, QUERN_NULL_POINTER},
-    {private_output, REFUSED, QUERN_INVALID_ARGUMENT},
-};
-
-TEST_SCENE(chunks_faults_cuda, mistakes_of_one_rank) {
-    for (size_t i = 0; i < COUNT(mistakes); i++) {
-        mistakes[i].make(s);
-        for (int rank = 0; rank < RANKS; rank++) check_status(call(s, rank), rank == 1 ? mistakes[i].own : QUERN_OK);
-        expect_unwritten(s, -1);
-        expect_poison(s, QUERN_PEER_MISMATCH, mistakes[i].text);
-        renew(s);
-    }
-}
-
 /* A word that has the value, or its complement, before the call would end a wait for it. */
 TEST_SCENE(chunks_faults_cuda, words_that_are_told_before_the_call) {
     for (int turn = 0; turn < 2; turn++) {
@@ -159,31 +106,7 @@ TEST_SCENE(chunks_faults_cuda, words_that_are_told_before_the_call) {
     }
 }
 
-TEST_SCENE(chunks_faults_cuda, another_call_is_not_this_one) {
-    check_ok(call(s, 0));
-    check_ok(quern_barrier(s->group.group[1], NULL, s->group.device[1].stream));
-    check_ok(call(s, 2));
-    expect_unwritten(s, -1);
-    expect_poison(s, QUERN_PEER_MISMATCH, "another call");
-}
-
-/* ---- ranks that do not come, or do not finish ---- */
-
-TEST_SCENE(chunks_faults_cuda, a_missing_rank_is_named) {
-    s->args[0].timeout = 0.2;
-    check_ok(call(s, 0));
-    check_ok(call(s, 2));
-    expect_unwritten(s, -1);
-    expect_poison(s, QUERN_PEER_TIMEOUT, "rank 1 (");
-    check_detail("quern_quantize_chunks (entry)");
-}
-
-TEST_SCENE(chunks_faults_cuda, an_abort_ends_the_wait) {
-    check_ok(call(s, 0));
-    check_ok(quern_group_abort(s->group.group[1], "enough"));
-    expect_unwritten(s, -1);
-    expect_poison(s, QUERN_GROUP_ABORTED, "enough");
-}
+/* ---- ranks that do not finish ---- */
 
 /* A rank's words from another one: all told as failed, or all ready and its chunks complete. */
 static void expect_words(const struct scene *s, int rank, int place, bool ready) {

@@ -175,10 +175,10 @@ enum { WORKSPACE = 2 << 20 };
 
 TEST_GROUP(collective, a_device_that_is_not_prepared, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
     struct one_collective call;
-    struct rank_bench bench = {.rank = rank, .group = group};
+    struct rank_bench bench = {.rank = rank, .group = group, .count = 1};
     if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &bench.workspace));
-    bench.pool[POOL_SYMMETRIC] = (unsigned char *)bench.workspace + WORKSPACE / 2;
+    bench.pool[POOL_SYMMETRIC] = bench.image[POOL_SYMMETRIC] = (unsigned char *)bench.workspace + WORKSPACE / 2;
     one_make(&call, &bench, &one_forms[0]);
     rank_check_refusal(rank, 1, QUERN_NOT_PREPARED, "collective is not prepared", one_run(&call));
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
@@ -202,13 +202,12 @@ static void lose(struct rank *rank, const struct rank_bench *bench, const struct
     struct one_collective call;
     char words[96];
     one_make(&call, bench, &loss->form);
-    const char *output = call.args.output;
     if (rank->rank == 0 && !strcmp(loss->buffer, "workspace")) call.workspace = lost;
     if (rank->rank == 0 && !strcmp(loss->buffer, "input")) call.args.input = memcpy(lost, call.args.input, ONE_BYTES);
     if (rank->rank == 0 && !strcmp(loss->buffer, "output")) call.args.output = lost;
     snprintf(words, sizeof words, "the %s of rank 0 is in symmetric memory that rank 1 has freed", loss->buffer);
     rank_refused(rank, one_run(&call), QUERN_INVALID_ARGUMENT, words);
-    one_check_unwritten(&call, output, words);
+    one_check_unwritten(&call, words);
     one_make(&call, bench, &loss->form);
     rank_ok(rank, one_run(&call));  /* ranks without the same memory have voted, and can reach all that they need */
     one_check(&call);
@@ -576,7 +575,7 @@ TEST_BENCH(collective, liars_are_found, .kind = RANK_PROCESSES, .count = 2, RANK
         pretend(rank, bench, member, lie);
     } else {
         rank_refused(rank, one_run(&call), QUERN_PEER_MISMATCH, lie->words);
-        one_check_unwritten(&call, call.args.output, lie->words);
+        one_check_unwritten(&call, lie->words);
     }
     rank_line_up(rank);
     rank_status(rank, quern_barrier(bench->group, NULL, NULL), lie->poisons ? QUERN_PEER_MISMATCH : QUERN_OK);

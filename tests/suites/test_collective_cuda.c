@@ -5,7 +5,8 @@
  * Runs on: emulated, gpu; kernels of barrier, collective.
  */
 #include "harness/check.h"
-#include "harness/gpu_collective.h"
+#include "harness/collective_case.h"
+#include "harness/gpu_bench.h"
 #include "harness/random.h"
 #include "kernels/collective_problem.h"
 
@@ -13,48 +14,38 @@ enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE, POOL = 1 << 18 };
 
 static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
 
-static void open_bench(struct gpu_bench *bench, struct gpu_group *group, struct gpu_group_options options, size_t pool_bytes) {
-    options.prepared = PREPARED;
-    gpu_group_open_with(group, options);
-    gpu_bench_open(bench, group, pool_bytes, 0);
-}
-
-#define OPEN_BENCH(...) \
-    struct gpu_group group; \
-    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all); \
-    open_bench(&bench, &group, __VA_ARGS__)
-
 /* The longest small call of a dtype, in elements. */
 static int64_t most_small(const struct gpu_group *group, quern_dtype dtype) {
     return (int64_t)quern_slot_bytes((uint32_t)group->ranks) / (int64_t)quern_dtype_bytes(dtype);
 }
 
-/* ---- random calls ---- */
-
-/* The choices of a random case, with another number of elements and places that GPUs can have. */
-static struct gpu_collective_case random_case(const struct gpu_group *group, uint64_t seed, int64_t least, int64_t most) {
-    struct collective_case chosen;
-    collective_case_open(&chosen, seed, (struct collective_choice){.ranks = group->ranks,
-                                                                   .operation = 1 + (int)(seed % COLLECTIVE_OPERATIONS)});
-    struct gpu_collective_case c = {
-        .operation = chosen.operation, .dtype = chosen.dtype, .combination = chosen.combination, .root = chosen.root, .seed = seed,
-        .in_place = random_bits(seed, 2) % 2, .multiprocessors = (int)random_below(seed, 3, 4),
-        .count = (least + random_below(seed, 5, most - least + 1)) / (int64_t)quern_dtype_bytes(chosen.dtype)};
-    for (int place = 0; place < chosen.count && chosen.count < group->ranks; place++)
-        c.members |= (uint64_t)1 << chosen.members[place].rank;
-    return c;
+/* A case as GPUs of one host need it. */
+static void open_case(struct collective_case *c, const struct gpu_bench *bench, uint64_t seed, struct collective_choice choice) {
+    choice.ranks = bench->group->ranks, choice.shares_thread = true;
+    collective_case_open(c, seed, choice);
 }
+
+static void run_case(struct gpu_bench *bench, uint64_t seed, struct collective_choice choice) {
+    struct collective_case c;
+    open_case(&c, bench, seed, choice);
+    collective_case_run(&c, bench->of);
+}
+
+/* ---- random calls ---- */
 
 static void run_random(struct gpu_group_options options, int small, int large) {
     options.first_epoch = 0xFFFFFFF0;
     const int64_t slot = (int64_t)quern_slot_bytes((uint32_t)options.ranks);
-    OPEN_BENCH(options, (size_t)(2 * options.ranks * (slot + 8192) + 8192));
+    options.prepared = PREPARED, options.pool = (size_t)(2 * options.ranks * (slot + 8192) + 8192);
+    OPEN_BENCH(options);
     for (int i = 0; i < small + large; i++) {
         const uint64_t seed = (uint64_t)(1000 * options.ranks + i);
-        struct gpu_collective_case c = i < small ? random_case(&group, seed, 0, i % 3 ? 700 : slot)
-                                                 : random_case(&group, seed, slot + 8, slot + 6000);
-        c.is_private = i < small && random_bits(seed, 6) % 2;
-        gpu_collective_run(&bench, &c);
+        const int operation = 1 + (int)(seed % COLLECTIVE_OPERATIONS);
+        if (i < small)
+            run_case(&bench, seed, (struct collective_choice){.operation = operation, .most = i % 3 ? 700 : slot,
+                                                              .is_private = random_bits(seed, 6) % 2});
+        else
+            run_case(&bench, seed, (struct collective_choice){.operation = operation, .least = slot + 8, .most = slot + 6000});
     }
 }
 
@@ -90,23 +81,16 @@ Test(collective_cuda, many_ranks_share_gpus) {
 /* From one element to more than a vector, and on both sides of the longest small call. */
 static void run_sizes(struct gpu_bench *bench, enum collective_operation operation, quern_dtype dtype) {
     const int64_t most = most_small(bench->group, dtype);
-    static const int64_t around[] = {0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129};
-    for (size_t i = 0; i < 2 * COUNT(around); i++) {
-        const struct gpu_collective_case c = {
-            .operation = operation,
-            .dtype = dtype,
-            .combination = i % 3 ? QUERN_COMBINE_SUM : QUERN_COMBINE_MAX,
-            .count = i < COUNT(around) ? around[i] : most - 2 + around[i - COUNT(around)],
-            .root = 1,
-            .in_place = i % 2,
-            .seed = 100 * i + dtype,
-        };
-        gpu_collective_run(bench, &c);
-    }
+    static const int64_t around[] = {-1, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129};
+    for (size_t i = 0; i < 2 * COUNT(around); i++)
+        run_case(bench, 100 * i + dtype,
+                 (struct collective_choice){.everyone = true, .operation = 1 + (int)operation, .dtype = dtype, .in_place = i % 2,
+                                            .not_in_place = i % 2 == 0, .elements = i < COUNT(around)
+                                                ? around[i] : most - 2 + around[i - COUNT(around)] + (i == COUNT(around))});
 }
 
 Test(collective_cuda, sizes_around_vectors_and_slots) {
-    OPEN_BENCH((struct gpu_group_options){.ranks = 3}, POOL);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3, .prepared = PREPARED, .pool = POOL});
     for (int operation = 0; operation < COLLECTIVE_OPERATIONS; operation++)
         for (size_t i = 0; i < COUNT(floats); i++)
             if (!test_is_small() || (size_t)operation % COUNT(floats) == i || operation == COLLECTIVE_ALL_REDUCE)
@@ -115,18 +99,13 @@ Test(collective_cuda, sizes_around_vectors_and_slots) {
 
 /* Shares of the elements end at lines: with few more lines than ranks some ranks have less than others, or nothing. */
 Test(collective_cuda, shares_of_many_ranks) {
-    OPEN_BENCH((struct gpu_group_options){.ranks = 24, .machine = {.devices = 4, .multiprocessors = 16}}, POOL / 2);
-    for (int i = 0; i < 4; i++) {
-        const struct gpu_collective_case c = {
-            .operation = i % 2 ? COLLECTIVE_BROADCAST : COLLECTIVE_ALL_REDUCE,
-            .dtype = QUERN_F32,
-            .combination = QUERN_COMBINE_SUM,
-            .count = most_small(&group, QUERN_F32) + 1 + 31 * i,
-            .root = 17,
-            .seed = (uint64_t)i,
-        };
-        gpu_collective_run(&bench, &c);
-    }
+    OPEN_BENCH((struct gpu_group_options){.ranks = 24, .machine = {.devices = 4, .multiprocessors = 16}, .prepared = PREPARED,
+                                          .pool = POOL / 2});
+    for (int i = 0; i < 4; i++)
+        run_case(&bench, (uint64_t)i,
+                 (struct collective_choice){.everyone = true, .dtype = QUERN_F32, .not_in_place = true,
+                                            .operation = 1 + (i % 2 ? COLLECTIVE_BROADCAST : COLLECTIVE_ALL_REDUCE),
+                                            .elements = most_small(&group, QUERN_F32) + 1 + 31 * i});
 }
 
 /* Of two ranks: a small call is one launch of one block, a large one an entry of one and a pass of as many as have work. */
@@ -136,13 +115,16 @@ Test(collective_cuda, blocks_and_launches) {
         int multiprocessors, launches, blocks;
     } cases[] = {{0, 0, 2, 2}, {65536, 0, 2, 2}, {65544, 0, 4, 2 + 5 + 4}, {65544, 2, 4, 2 + 2 + 2}, {65544, 1, 4, 2 + 1 + 1},
                  {262144, 0, 4, 2 + 16 + 16}, {262144, 17, 4, 2 + 17 + 17}, {1048576, 1000, 4, 2 + 32 + 32}};
-    OPEN_BENCH((struct gpu_group_options){.ranks = 2, .machine.multiprocessors = 8}, 1 << 21);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2, .machine.multiprocessors = 8, .prepared = PREPARED, .pool = 1 << 21});
     for (size_t i = 0; i < COUNT(cases) && cuda_blocks() >= 0; i++) {
-        const struct gpu_collective_case c = {
-            .operation = COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = cases[i].bytes / 4,
-            .in_place = true, .multiprocessors = cases[i].multiprocessors};
+        struct collective_case c;
+        size_t none;
+        open_case(&c, &bench, i, (struct collective_choice){.everyone = true, .dtype = QUERN_F32, .in_place = true,
+                                                            .operation = 1 + COLLECTIVE_ALL_REDUCE,
+                                                            .elements = cases[i].bytes ? cases[i].bytes / 4 : -1});
+        c.multiprocessors = cases[i].multiprocessors;
         const long long blocks = cuda_blocks(), launches = cuda_launches();
-        gpu_collective_enqueue(&bench, &c);
+        collective_case_call(&c, bench.of, &none);
         gpu_group_synchronize(&group);
         check(cuda_launches() - launches == cases[i].launches && cuda_blocks() - blocks == cases[i].blocks,
               "%lld bytes, %d multiprocessors: %lld launches of %lld blocks, expected %d and %d", (long long)cases[i].bytes,
@@ -153,55 +135,71 @@ Test(collective_cuda, blocks_and_launches) {
 /* ---- memory that begins at another place of a vector on each rank ---- */
 
 Test(collective_cuda, registered_memory_of_different_alignment) {
-    void *begin[2], *symmetric[2];
-    size_t bytes[2];
-    OPEN_BENCH((struct gpu_group_options){.ranks = 2}, 1 << 20);
-    for (int rank = 0; rank < 2; rank++) {
-        symmetric[rank] = bench.pool[rank][POOL_SYMMETRIC];
-        begin[rank] = bench.pool[rank][POOL_PRIVATE] + 4 + 8 * rank, bytes[rank] = (1 << 20) - 64;
-    }
-    const quern_status status = quern_symmetric_register(group.group, 2, begin, bytes);
+    enum { BYTES = (1 << 20) - 64 };
+    void *begin[2];
+    struct rank_bench moved[2];
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2, .prepared = PREPARED, .pool = 1 << 20});
+    for (int rank = 0; rank < 2; rank++) begin[rank] = bench.of[rank].pool[POOL_PRIVATE] + 4 + 8 * rank;
+    const quern_status status = quern_symmetric_register(group.group, 2, begin, (size_t[]){BYTES, BYTES});
     if (status == QUERN_NOT_SUPPORTED) {  /* the ranks have only pinned memory */
         gpu_bench_close_all(&bench);
         cr_skip_test("needs GPUs that reach each other");
     }
     check_ok(status);
+    for (int rank = 0; rank < 2; rank++) {  /* the registered memory is the symmetric pool */
+        moved[rank] = bench.of[rank], moved[rank].pool_bytes = BYTES;
+        moved[rank].pool[POOL_SYMMETRIC] = begin[rank];
+        moved[rank].pool[POOL_PRIVATE] = bench.of[rank].pool[POOL_SYMMETRIC];
+    }
     for (int operation = 0; operation < COLLECTIVE_OPERATIONS; operation++) {
-        struct gpu_collective_case c = {.operation = (enum collective_operation)operation, .dtype = QUERN_F32,
-                                        .combination = QUERN_COMBINE_SUM, .count = 20000, .root = 1, .in_place = true};
-        /* The bench takes the registered memory for the symmetric pool. */
-        for (int rank = 0; rank < 2; rank++) {
-            bench.pool[rank][POOL_SYMMETRIC] = begin[rank];
-            bench.pool[rank][POOL_PRIVATE] = symmetric[rank];
-        }
-        bench.pool_bytes = (1 << 20) - 64;
-        gpu_collective_run(&bench, &c);
+        struct collective_case c;
+        open_case(&c, &bench, 0, (struct collective_choice){.everyone = true, .operation = 1 + operation, .dtype = QUERN_F32,
+                                                            .elements = 20000, .in_place = true});
+        collective_case_run(&c, moved);
     }
-    for (int rank = 0; rank < 2; rank++) {
+    for (int rank = 0; rank < 2; rank++)
         check_ok(quern_symmetric_unregister(group.group[rank], begin[rank], group.device[rank].stream));
-        bench.pool[rank][POOL_PRIVATE] = (unsigned char *)begin[rank] - 4 - 8 * rank;
-    }
 }
 
 /* ---- one call after the other ---- */
+
+/* Both pools, with values of a type anywhere. */
+static void fill_pools(struct gpu_bench *bench, struct collective_case *whole) {
+    const int64_t size = (int64_t)quern_dtype_bytes(whole->dtype);
+    whole->pool_bytes = (int64_t)bench->pool_bytes;
+    for EACH_BENCH(one, bench->of) {
+        for (int64_t i = 0; i < 2 * whole->pool_bytes / size; i++) {
+            const int64_t at = i / 2 * size;
+            const uint64_t bits = collective_case_bits(whole, one->rank->rank, i);
+            memcpy(one->image[i % 2] + at, &bits, (size_t)size);
+        }
+        for (int pool = 0; pool < POOLS; pool++) memcpy(one->expected[pool], one->image[pool], bench->pool_bytes);
+        rank_bench_show(one, whole->pool_bytes);
+    }
+}
 
 /* Many calls of different members and sizes, enqueued before the first one starts. */
 static void run_sequence(struct gpu_group_options options, int calls) {
     options.first_epoch = 0xFFFFFFF0;
     const int64_t slot = (int64_t)quern_slot_bytes((uint32_t)options.ranks);
-    OPEN_BENCH(options, (size_t)(2 * options.ranks * (slot + 2048) + 8192));
-    struct gpu_collective_case whole = {.operation = COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32, .seed = 9};
-    gpu_collective_fill(&bench, &whole, 0);
+    struct collective_case c, whole;
+    options.prepared = PREPARED, options.pool = (size_t)(2 * options.ranks * (slot + 2048) + 8192);
+    OPEN_BENCH(options);
+    open_case(&whole, &bench, 9, (struct collective_choice){.operation = 1 + COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32});
+    fill_pools(&bench, &whole);
     for (int i = 0; i < calls; i++) {
         const bool is_large = random_bits(77, (uint64_t)i) % 4 == 0;
-        struct gpu_collective_case c =
-            random_case(&group, (uint64_t)(500 + i), is_large ? slot + 8 : 8, is_large ? slot + 1000 : 400);
-        c.is_private = !is_large && i % 2;
-        gpu_collective_expect(&bench, &c);
-        gpu_collective_enqueue(&bench, &c);
-        if (i % 5 == 4) gpu_group_barrier(&group, c.members ? c.members : ~0ull);
+        uint64_t members = 0;
+        size_t none;
+        open_case(&c, &bench, (uint64_t)(500 + i),
+                  (struct collective_choice){.operation = 1 + i % COLLECTIVE_OPERATIONS, .is_private = !is_large && i % 2,
+                                             .least = is_large ? slot + 8 : 8, .most = is_large ? slot + 1000 : 400});
+        collective_case_expect(&c, bench.of);
+        collective_case_call(&c, bench.of, &none);
+        for (int place = 0; place < c.count; place++) members |= (uint64_t)1 << c.members[place].rank;
+        if (i % 5 == 4) gpu_group_barrier(&group, members);
     }
-    gpu_collective_compare(&bench, &whole, "a sequence");
+    collective_case_compare(&whole, bench.of);
 }
 
 Test(collective_cuda, calls_follow_each_other_in_the_stream) {
@@ -215,54 +213,53 @@ Test(collective_cuda, calls_follow_each_other_with_multicast) {
 /* Rank 1 is as far ahead of rank 0 as it can be. */
 Test(collective_cuda, a_slot_is_kept_until_its_owner_has_read_it) {
     enum { CALLS = 6 };
-    float input[2][CALLS], results[2][CALLS];
-    OPEN_BENCH((struct gpu_group_options){.ranks = 2}, POOL);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2, .prepared = PREPARED, .pool = POOL});
     for (int rank = 1; rank >= 0; rank--) {
-        for (int i = 0; i < CALLS; i++) input[rank][i] = (float)(10 * i + rank);
-        device_use(&group.device[rank]);
-        CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench.pool[rank][POOL_PRIVATE], input[rank], sizeof input[rank],
-                                  group.device[rank].stream));
+        unsigned char *pool = bench.of[rank].pool[POOL_PRIVATE];
+        float *input = rank_bench_image(&bench.of[rank], pool);
+        for (int i = 0; i < CALLS; i++) input[i] = (float)(10 * i + rank);
+        rank_bench_put(&bench.of[rank], pool, sizeof *input * CALLS);
         for (int i = 0; i < CALLS; i++) {
             quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-            args.dtype = QUERN_F32, args.count = 1;
-            args.input = bench.pool[rank][POOL_PRIVATE] + 4 * i, args.output = bench.pool[rank][POOL_PRIVATE] + 4096 + 4 * i;
-            check_ok(gpu_collective_call(&bench, COLLECTIVE_ALL_REDUCE, rank, &args));
+            args.dtype = QUERN_F32, args.count = 1, args.input = pool + 4 * i, args.output = pool + 4096 + 4 * i;
+            check_ok(collective_call(&bench.of[rank], COLLECTIVE_ALL_REDUCE, &args, 0));
         }
     }
     gpu_group_synchronize(&group);
-    for (int rank = 0; rank < 2; rank++) {
-        CUDA(cuMemcpyDtoHAsync_v2(results[rank], (uintptr_t)bench.pool[rank][POOL_PRIVATE] + 4096, sizeof results[rank],
-                                  group.device[rank].stream));
-        device_synchronize(&group.device[rank]);
+    for EACH_BENCH(one, bench.of) {
+        const float *results = rank_bench_seen(one, one->pool[POOL_PRIVATE] + 4096, sizeof *results * CALLS);
         for (int i = 0; i < CALLS; i++)
-            check(results[rank][i] == 20 * (float)i + 1, "call %d gave rank %d %g", i, rank, (double)results[rank][i]);
+            check(results[i] == 20 * (float)i + 1, "call %d gave rank %d %g", i, one->rank->rank, (double)results[i]);
     }
 }
 
 /* ---- graphs ---- */
 
-static void replay_case(struct gpu_bench *bench, const struct gpu_collective_case *c) {
+static void replay_case(struct gpu_bench *bench, struct collective_case *c) {
     struct gpu_replay replay;
+    size_t none;
     gpu_group_begin_capture(bench->group);
-    gpu_collective_enqueue(bench, c);
+    collective_case_call(c, bench->of, &none);
     gpu_group_end_capture(bench->group, &replay);
-    for (uint64_t turn = 0; turn < 3; turn++) {
-        gpu_collective_fill(bench, c, turn);
-        for (int again = 0; again < 3; again++) gpu_collective_expect(bench, c);
+    for (int turn = 0; turn < 3; turn++) {
+        c->seed += 1000;  /* other values */
+        collective_case_fill(c, bench->of);
+        for (int again = 0; again < 3; again++) collective_case_expect(c, bench->of);
         gpu_group_replay(bench->group, &replay, 3);
-        gpu_collective_compare(bench, c, "replayed");
+        collective_case_compare(c, bench->of);
     }
     gpu_group_close_replay(bench->group, &replay);
 }
 
 Test(collective_cuda, captured_calls_are_replayed) {
-    OPEN_BENCH((struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0}, POOL);
+    struct collective_case c;
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0, .prepared = PREPARED, .pool = POOL});
     for (int i = 0; i < 4 * COLLECTIVE_OPERATIONS; i++) {
-        const bool is_large = i / COLLECTIVE_OPERATIONS % 2;
-        const struct gpu_collective_case c = {
-            .operation = (enum collective_operation)(i % COLLECTIVE_OPERATIONS), .dtype = QUERN_BF16,
-            .combination = QUERN_COMBINE_MAX, .root = 2, .in_place = i / COLLECTIVE_OPERATIONS / 2, .seed = (uint64_t)i,
-            .count = is_large ? most_small(&group, QUERN_BF16) + 77 : 300};
+        const bool is_large = i / COLLECTIVE_OPERATIONS % 2, in_place = i / COLLECTIVE_OPERATIONS / 2;
+        open_case(&c, &bench, (uint64_t)i,
+                  (struct collective_choice){.everyone = true, .operation = 1 + i % COLLECTIVE_OPERATIONS, .dtype = QUERN_BF16,
+                                             .in_place = in_place, .not_in_place = !in_place,
+                                             .elements = is_large ? most_small(&group, QUERN_BF16) + 77 : 300});
         replay_case(&bench, &c);
     }
 }
@@ -273,7 +270,8 @@ Test(collective_cuda, captured_calls_are_replayed) {
 Test(collective_cuda, two_groups_beside_each_other) {
     struct gpu_group groups[2];
     struct gpu_bench benches[2];
-    open_bench(&benches[0], &groups[0], (struct gpu_group_options){.ranks = 3, .machine.multiprocessors = 8}, POOL);
+    gpu_bench_begin(&benches[0], &groups[0], (struct gpu_group_options){.ranks = 3, .machine.multiprocessors = 8,
+                                                                        .prepared = PREPARED, .pool = POOL});
     groups[1] = groups[0];
     gpu_group_create(&groups[1], 0, 0);
     for (int rank = 0; rank < 3; rank++) {
@@ -282,21 +280,21 @@ Test(collective_cuda, two_groups_beside_each_other) {
     }
     gpu_bench_open(&benches[1], &groups[1], POOL, 0);
     for (int i = 0; i < 8; i++) {
-        struct gpu_collective_case c[2];
+        struct collective_case c[2];
         for (int g = 0; g < 2; g++) {
-            c[g] = random_case(&groups[g], (uint64_t)(40 + i), i % 2 ? 45000 : 100, i % 2 ? 46000 : 200);
-            c[g].members = 0, c[g].seed += (uint64_t)(100 * g);
-            gpu_collective_fill(&benches[g], &c[g], 0);
-            gpu_collective_expect(&benches[g], &c[g]);
+            open_case(&c[g], &benches[g], (uint64_t)(40 + i + 100 * g),
+                      (struct collective_choice){.everyone = true, .least = i % 2 ? 45000 : 100, .most = i % 2 ? 46000 : 200});
+            collective_case_fill(&c[g], benches[g].of);
+            collective_case_expect(&c[g], benches[g].of);
         }
         for (int rank = 0; rank < 3; rank++)
             for (int turn = 0; turn < 2; turn++) {
                 const int g = (turn + rank) % 2;
-                int members[4];
-                const quern_collective_args args = gpu_collective_arguments(&benches[g], &c[g], rank, members);
-                check_ok(gpu_collective_call(&benches[g], c[g].operation, rank, &args));
+                int members[COLLECTIVE_MAX_MEMBERS];
+                const quern_collective_args args = collective_case_args(&c[g], &benches[g].of[rank], rank, members);
+                check_ok(collective_call(&benches[g].of[rank], c[g].operation, &args, 0));
             }
-        for (int g = 0; g < 2; g++) gpu_collective_compare(&benches[g], &c[g], "beside another group");
+        for (int g = 0; g < 2; g++) collective_case_compare(&c[g], benches[g].of);
     }
     gpu_bench_close(&benches[1]);
     gpu_group_destroy(&groups[1]);

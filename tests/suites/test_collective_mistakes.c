@@ -1,41 +1,42 @@
 /*
- * Collectives in which one rank makes a mistake, in each way between the ranks: all get the error, nothing is written, and the
- * group stays usable unless the calls themselves differ.  tests/fields/ has the other arguments that one rank refuses.
+ * Collectives in which one rank makes a mistake, or another call, or none, in each way between the ranks: all get the error,
+ * nothing is written, and the group stays usable unless the calls themselves differ, or its ranks are GPUs of one host.
+ * tests/fields/ has the other arguments that one rank refuses.
  *
- * Runs on: ranks, one emulated.
+ * Runs on: ranks, every emulated, gpu; kernels of barrier, collective.
  */
 #include "harness/one_collective.h"
-#include "harness/ways.h"
 
-/* A mistake of one rank, its own status, what all details contain, and in which calls it is one. */
-struct mistake {
-    int rank;
-    void (*make)(struct one_collective *one);
-    quern_status status;
-    const char *words;
-    enum { ANY, REDUCES, ROOTED, WITH_WORKSPACE, ON_CPUS, ON_CPUS_WITH_WORKSPACE } where;
-};
+enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE };
+#define TEST_MISTAKES(name, ...) \
+    TEST_EACH_WAY(collective_mistakes, name, .count = ONE_RANKS, .operations = PREPARED __VA_OPT__(, ) __VA_ARGS__)
+
+/* In which calls it is a mistake. */
+enum { ANY, REDUCES, ROOTED, WITH_WORKSPACE, ON_CPUS, ON_CPUS_WITH_WORKSPACE, ON_GPUS, REACHES_INPUT, REACHES_OUTPUT };
 
 static void *freed[ONE_RANKS];   /* symmetric memory of each */
 
-#define MISTAKE(name, ...) static void name(struct one_collective *one) { __VA_ARGS__; }
-MISTAKE(no_dtype, one->args.dtype = QUERN_NO_DTYPE)
-MISTAKE(huge_count, one->args.count = ((int64_t)1 << 45) + 1)
-MISTAKE(unknown_combination, one->args.combination = (quern_combination)3)
-MISTAKE(no_root, one->args.root = ONE_RANKS)
-MISTAKE(negative_timeout, one->args.timeout = -1)
-MISTAKE(no_input, one->args.input = NULL)
-MISTAKE(no_output, one->args.output = NULL)
-MISTAKE(overlapping, one->args.output = (char *)(uintptr_t)one->args.input + 4)
-MISTAKE(freed_input, one->args.input = freed[one->bench->rank->rank])
-MISTAKE(no_workspace, one->workspace = NULL)
-MISTAKE(small_workspace, one->workspace_bytes--)
-MISTAKE(odd_workspace, one->workspace = (char *)one->workspace + 8)
-MISTAKE(private_workspace, one->workspace = one->bench->pool[POOL_PRIVATE])
-MISTAKE(freed_workspace, one->workspace = freed[one->bench->rank->rank])
-MISTAKE(workspace_on_output, one->args.output = (char *)one->workspace + 64)
-MISTAKE(workspace_on_input, one->args.input = one->workspace)
-MISTAKE(stream, one->stream = one)
+#define COLLECTIVE(name, ...) MISTAKE(struct one_collective, name, __VA_ARGS__)
+COLLECTIVE(no_dtype, one->args.dtype = QUERN_NO_DTYPE)
+COLLECTIVE(huge_count, one->args.count = ((int64_t)1 << 45) + 1)
+COLLECTIVE(unknown_combination, one->args.combination = (quern_combination)3)
+COLLECTIVE(no_root, one->args.root = ONE_RANKS)
+COLLECTIVE(negative_timeout, one->args.timeout = -1)
+COLLECTIVE(no_input, one->args.input = NULL)
+COLLECTIVE(no_output, one->args.output = NULL)
+COLLECTIVE(overlapping, one->args.output = (char *)(uintptr_t)one->args.input + 4)
+COLLECTIVE(freed_input, one->args.input = freed[one->bench->rank->rank])
+COLLECTIVE(no_workspace, one->workspace = NULL)
+COLLECTIVE(small_workspace, one->workspace_bytes--)
+COLLECTIVE(odd_workspace, one->workspace = (char *)one->workspace + 8)
+COLLECTIVE(private_workspace, one->workspace = one->bench->pool[POOL_PRIVATE])
+COLLECTIVE(freed_workspace, one->workspace = freed[one->bench->rank->rank])
+COLLECTIVE(workspace_on_output, one->args.output = (char *)one->workspace + 64)
+COLLECTIVE(workspace_on_input, one->args.input = one->workspace)
+COLLECTIVE(stream, one->stream = one)
+COLLECTIVE(unaligned, one->args.output = (char *)one->args.output + 2)
+COLLECTIVE(private_input, one->args.input = one->bench->pool[POOL_PRIVATE] + 2 * ONE_BYTES)
+COLLECTIVE(private_output, one->args.output = one->bench->pool[POOL_PRIVATE] + 2 * ONE_BYTES)
 
 static const struct mistake refusals[] = {
     {1, no_dtype, QUERN_INVALID_DTYPE, "args.dtype is 0 (unknown dtype): expected one of f32, f16, bf16", REDUCES},
@@ -56,58 +57,73 @@ static const struct mistake refusals[] = {
     {2, workspace_on_output, QUERN_INVALID_ARGUMENT, "args.output overlaps workspace", WITH_WORKSPACE},
     {1, workspace_on_input, QUERN_INVALID_ARGUMENT, "workspace overlaps args.input", WITH_WORKSPACE},
     {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL", ON_CPUS},
+    {1, unaligned, QUERN_INVALID_ARGUMENT, "args.output", ON_GPUS},
+    {1, private_input, QUERN_INVALID_ARGUMENT, "args.input is not symmetric memory of this group: expected ", REACHES_INPUT},
+    {1, private_output, QUERN_INVALID_ARGUMENT, "args.output is not symmetric memory of this group: expected ", REACHES_OUTPUT},
+    {EACH_FOR_ITSELF, unknown_combination, QUERN_INVALID_ARGUMENT, "args.combination is 3: expected", REDUCES},
 };
 
-static bool applies(const struct mistake *mistake, const struct one_collective *one) {
-    const bool on_cpus = !one->bench->rank->on_gpu, reduces = collective_reduces(one->form->operation);
-    const bool has_workspace = one->workspace_bytes && (on_cpus || reduces);
+static bool applies(const void *given, const struct mistake *mistake) {
+    const struct one_collective *one = given;
+    const enum collective_operation operation = one->form->operation;
+    const bool on_gpus = one->bench->rank->shares_thread, on_cpus = !one->bench->rank->on_gpu && !on_gpus;
+    const bool reduces = collective_reduces(operation), has_workspace = one->workspace_bytes && (on_cpus || reduces);
+    const bool reaches = on_gpus && one_is_large(one->form);
     const bool conditions[] = {
-        [ANY] = true, [REDUCES] = reduces, [WITH_WORKSPACE] = has_workspace, [ON_CPUS] = on_cpus,
-        [ROOTED] = one->form->operation == COLLECTIVE_BROADCAST, [ON_CPUS_WITH_WORKSPACE] = on_cpus && has_workspace};
+        [ANY] = true, [REDUCES] = reduces, [WITH_WORKSPACE] = has_workspace, [ON_CPUS] = on_cpus, [ON_GPUS] = on_gpus,
+        [ROOTED] = operation == COLLECTIVE_BROADCAST, [ON_CPUS_WITH_WORKSPACE] = on_cpus && has_workspace,
+        [REACHES_INPUT] = reaches && reduces, [REACHES_OUTPUT] = reaches && operation != COLLECTIVE_REDUCE_SCATTER};
     return conditions[mistake->where];
 }
 
-/* Of arguments that are legal, but differ, all say the same; over NCCL also of those that one rank refuses. */
-static void err(struct rank *rank, const struct rank_bench *bench, const struct one_form *form, const struct mistake *mistake) {
-    struct one_collective one;
+/* False: it is no mistake in this form. */
+static bool err(struct rank_bench *bench, const struct one_form *form, const struct mistake *mistake) {
     char words[160];
-    one_make(&one, bench, form);
-    const void *output = one.args.output;
-    if (!applies(mistake, &one)) return;
-    if (mistake->status == QUERN_PEER_MISMATCH) one.workspace_bytes = BENCH_POOL;
+    struct mistake here = *mistake;
     snprintf(words, sizeof words, mistake->words, (long long)form->count + 1);
-    if (mistake->rank == rank->rank) mistake->make(&one);
-    const quern_status status = one_run(&one);
-    if (mistake->status == QUERN_PEER_MISMATCH || rank->on_gpu) rank_refused(rank, status, mistake->status, words);
-    else rank_check_refusal(rank, mistake->rank, mistake->status, words, status);
-    one_check_unwritten(&one, output, words);
+    here.words = words;
+    return one_calls_err(&one_collective_kind, bench, form, &here, mistake->status == QUERN_PEER_MISMATCH, applies);
 }
 
-static void err_in_all_forms(struct rank *rank, struct rank_bench *bench, const struct mistake *mistakes, size_t count) {
+/* On GPUs of one host, where each ends the group, in a small form and in a large one. */
+static void err_in_two_forms(struct rank_bench *bench, const struct mistake *mistakes, size_t count) {
+    for (size_t i = 0; i < 2 * count; i++)
+        for (size_t f = 0; f < COUNT(one_forms); f++) {
+            const struct one_form *form = &one_forms[(f + i / 2) % COUNT(one_forms)];
+            if (one_is_large(form) == i % 2 && err(bench, form, &mistakes[i / 2])) break;
+        }
+}
+
+static void make_all(struct rank_bench *bench, const struct mistake *mistakes, size_t count) {
+    if (bench->rank->shares_thread) err_in_two_forms(bench, mistakes, count);
     for (size_t f = 0; f < COUNT(one_forms); f++) {
-        struct one_collective one;
-        for (size_t i = 0; i < count; i++) err(rank, bench, &one_forms[f], &mistakes[i]);
-        one_make(&one, bench, &one_forms[f]);
-        one_run_rightly(&one);
+        for (size_t i = 0; i < count && !bench->rank->shares_thread; i++) err(bench, &one_forms[f], &mistakes[i]);
+        one_calls_run(&one_collective_kind, bench, &one_forms[f]);
     }
 }
 
-TEST_EACH_WAY(collective_mistakes, refused_arguments_of_one_rank_are_told_to_all, .count = ONE_RANKS) {
-    if (!rank->on_gpu) {
+TEST_MISTAKES(refused_arguments_of_one_rank_are_told_to_all) {
+    if (!rank->on_gpu && !rank->shares_thread) {
         rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){BENCH_POOL}, &freed[rank->rank]));
         rank_ok(rank, quern_symmetric_free(bench->group, freed[rank->rank], NULL));
     }
-    err_in_all_forms(rank, bench, refusals, COUNT(refusals));
+    make_all(bench, refusals, COUNT(refusals));
 }
 
 /* ---- arguments that are legal, but not the same ---- */
 
-MISTAKE(other_dtype, one->args.dtype = QUERN_BF16)
-MISTAKE(other_count, one->args.count++)
-MISTAKE(no_elements, one->args.count = 0)
-MISTAKE(large_count, one->args.count = 16000)
-MISTAKE(other_combination, one->args.combination = QUERN_COMBINE_MAX)
-MISTAKE(other_root, one->args.root = 2)
+/* It has room for other counts. */
+#define DIFFERENCE(name, change) COLLECTIVE(name, change; one->workspace_bytes = one->bench->workspace ? BENCH_POOL : 0)
+DIFFERENCE(other_dtype, one->args.dtype = QUERN_BF16)
+DIFFERENCE(other_count, one->args.count++)
+DIFFERENCE(no_elements, one->args.count = 0)
+DIFFERENCE(large_count, one->args.count = 9000)
+DIFFERENCE(other_combination, one->args.combination = QUERN_COMBINE_MAX)
+DIFFERENCE(other_root, one->args.root = 2)
+DIFFERENCE(two_counts, one->args.count += one->bench->rank->rank)
+DIFFERENCE(other_input, one->args.input = (const char *)one->args.input + 4)
+DIFFERENCE(other_output, one->args.output = (char *)one->args.output + 4)
+#define ELSEWHERE(buffer) "args." buffer " of ranks 0 and 1 is not at the same place of the same symmetric"
 
 /* All of these are found by comparison with rank 0, unless that is the one that differs: then rank 1 differs from it. */
 static const struct mistake differences[] = {
@@ -115,16 +131,17 @@ static const struct mistake differences[] = {
     {0, other_dtype, QUERN_PEER_MISMATCH, "args.dtype is bf16 on rank 0 and f32 on rank 1: expected the same on all members", ANY},
     {2, other_count, QUERN_PEER_MISMATCH, "and %lld on rank 2: expected the same on all members", ANY},
     {1, no_elements, QUERN_PEER_MISMATCH, "and 0 on rank 1: expected the same on all members", ANY},
-    {1, large_count, QUERN_PEER_MISMATCH, "and 16000 on rank 1: expected the same on all members", ANY},
-    {0, large_count, QUERN_PEER_MISMATCH, "args.count is 16000 on rank 0 and ", ANY},
+    {1, large_count, QUERN_PEER_MISMATCH, "and 9000 on rank 1: expected the same on all members", ANY},
+    {0, large_count, QUERN_PEER_MISMATCH, "args.count is 9000 on rank 0 and ", ANY},
     {2, other_combination, QUERN_PEER_MISMATCH,
      "args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 2: expected the same on all members", REDUCES},
     {0, other_root, QUERN_PEER_MISMATCH, "args.root is 2 on rank 0 and 1 on rank 1: expected the same on all members", ROOTED},
+    {ALL_RANKS, two_counts, QUERN_PEER_MISMATCH, "on rank 0 and %lld on rank 1: expected the same on all members", ANY},
+    {1, other_input, QUERN_PEER_MISMATCH, ELSEWHERE("input"), REACHES_INPUT},
+    {1, other_output, QUERN_PEER_MISMATCH, ELSEWHERE("output"), REACHES_OUTPUT},
 };
 
-TEST_EACH_WAY(collective_mistakes, differing_arguments_are_told_to_all, .count = ONE_RANKS) {
-    err_in_all_forms(rank, bench, differences, COUNT(differences));
-}
+TEST_MISTAKES(differing_arguments_are_told_to_all) { make_all(bench, differences, COUNT(differences)); }
 
 /* ---- other calls and other members end the group; test_nccl_failures.c has them over NCCL ---- */
 
@@ -136,56 +153,92 @@ struct confusion {
     const char *words;       /* between hosts */
 };
 
+static const int two[] = {0, 2};
+
 static const struct confusion confusions[] = {
     {{COLLECTIVE_ALL_REDUCE, 20, true, false}, COLLECTIVE_ALL_GATHER, NULL, "quern_all_gather (entry)"},
     {{COLLECTIVE_BROADCAST, 20000, true, false}, COLLECTIVE_ALL_REDUCE, NULL, "quern_all_reduce (entry)"},
     {{COLLECTIVE_ALL_REDUCE, 20, true, false}, COLLECTIVE_BROADCAST, NULL, "quern_broadcast (entry)"},
-    {{COLLECTIVE_ALL_REDUCE, 20, true, false}, COLLECTIVE_ALL_REDUCE, (const int[]){0, 2}, "of other members"},
+    {{COLLECTIVE_ALL_REDUCE, 20, true, false}, COLLECTIVE_ALL_REDUCE, two, "of other members"},
+    {{COLLECTIVE_ALL_REDUCE, 20000, true, false}, COLLECTIVE_ALL_REDUCE, two, "of other members"},
 };
 
-TEST_EACH_WAY(collective_mistakes, other_calls_end_the_group, .count = ONE_RANKS, RANKS_EACH(confusions)) {
+TEST_MISTAKES(other_calls_end_the_group, RANKS_EACH(confusions)) {
     const struct confusion *confusion = rank->user;
-    struct one_form form = confusion->form;
-    struct one_collective one;
-    if (rank->on_gpu || (confusion->members && !rank->hosts)) return;  /* of one host: an error, after which the group is usable */
-    rank_line_up(rank);
-    if (rank->rank == 2) form.operation = confusion->other;
-    one_make(&one, bench, &form);
-    one.workspace_bytes = BENCH_POOL;
-    if (rank->rank == 2 && confusion->members) one.args.members = confusion->members, one.args.member_count = 2;
-    rank_refused(rank, one_run(&one), QUERN_PEER_MISMATCH,
-                 rank->hosts ? confusion->words : "the ranks must make the same calls in the same order, with the same members");
-    one_check_unwritten(&one, one.args.output, "in another call");
-    rank_status(rank, quern_barrier(bench->group, NULL, NULL), QUERN_PEER_MISMATCH);
+    const bool on_gpus = rank->shares_thread;
+    struct one_collective all[ONE_RANKS];
+    struct one_form other = confusion->form;
+    quern_status status[ONE_RANKS];
+    other.operation = confusion->other;
+    if (rank->on_gpu) return;
+    if (confusion->members && !rank->hosts && !on_gpus) return;  /* of one host: an error, after which the group is usable */
+    if (!on_gpus) rank_line_up(rank);
+    for (int i = 0; i < bench->count; i++) {
+        const bool is_2 = bench[i].rank->rank == 2;
+        one_make(&all[i], &bench[i], is_2 ? &other : &confusion->form);
+        if (bench->workspace) all[i].workspace_bytes = BENCH_POOL;
+        if (is_2 && confusion->members) all[i].args.members = confusion->members, all[i].args.member_count = 2;
+        status[i] = one_call(&all[i]);
+    }
+    for (int i = 0; i < bench->count; i++) {
+        rank_refused(bench[i].rank, rank_bench_status(&bench[i], status[i]), QUERN_PEER_MISMATCH,
+                     on_gpus ? "another call" : rank->hosts ? confusion->words
+                                              : "the ranks must make the same calls in the same order, with the same members");
+        one_check_unwritten(&all[i], "in another call");
+        rank_status(bench[i].rank, quern_barrier(bench[i].group, NULL, bench[i].stream), QUERN_PEER_MISMATCH);
+    }
+    if (on_gpus) gpu_bench_renew(bench->all);
 }
+
+/* ---- ranks that do something else ---- */
+
+static const struct one_form small_and_large[] = {{COLLECTIVE_ALL_REDUCE, 20, true, false},
+                                                  {COLLECTIVE_ALL_REDUCE, 20000, true, true}};
+
+#define TEST_FORMS(name, function) \
+    TEST_MISTAKES(name, RANKS_EACH(small_and_large)) { function(&one_collective_kind, bench, rank->user); }
+TEST_FORMS(a_rank_that_stays_away_is_named, one_calls_without_a_rank)
+TEST_FORMS(an_abort_ends_the_wait, one_calls_that_are_aborted)
+TEST_FORMS(a_barrier_is_another_call, one_calls_beside_a_barrier)
 
 /* ---- who takes part ---- */
 
-/* Not the calling rank, and not ascending; a root that is no member of the call. */
-TEST_EACH_WAY(collective_mistakes, mistakes_about_who_takes_part, .count = ONE_RANKS) {
-    struct one_collective one;
-    one_make(&one, bench, &one_forms[0]);
-    one.args.members = (const int[]){(rank->rank + 1) % ONE_RANKS}, one.args.member_count = 1;
-    rank_refused(rank, one_run(&one), QUERN_INVALID_ARGUMENT, "members do not include the calling rank");
-    one.args.members = (const int[]){0, 0, 1}, one.args.member_count = 3;
-    rank_refused(rank, one_run(&one), QUERN_INVALID_ARGUMENT, "members[1] is 0 after 0: expected ascending ranks");
-    one.args.members = one_members, one.args.member_count = ONE_RANKS;
-    one_run_rightly(&one);
-    one_make(&one, bench, &(struct one_form){COLLECTIVE_BROADCAST, 20, true, false});
-    one.args.members = one_members, one.args.member_count = 2, one.args.root = 2;
-    if (rank->rank == 2) return;
-    rank_refused(rank, one_run(&one), QUERN_INVALID_ARGUMENT, "args.root is 2: expected one of the 2 members");
-    one.args.root = 1;
-    rank_ok(rank, one_run(&one));
+/* Also a root that is no member of the call. */
+TEST_MISTAKES(mistakes_about_who_takes_part) {
+    static const struct one_form broadcast = {COLLECTIVE_BROADCAST, 20, true, false};
+    struct one_collective all[ONE_RANKS];
+    int count = 0;
+    one_calls_with_other_members(&one_collective_kind, bench, &one_forms[0]);
+    for EACH_BENCH(each, bench) {
+        if (each->rank->rank == 2) break;
+        one_make(&all[count], each, &broadcast);
+        all[count].args.members = one_members, all[count].args.member_count = 2, all[count].args.root = 2;
+        rank_refused(rank, one_call(&all[count++]), QUERN_INVALID_ARGUMENT, "args.root is 2: expected one of the 2 members");
+    }
+    for (int i = 0; i < count; i++) rank_ok(rank, rank_bench_status(&bench[i], QUERN_OK));
+    for (int i = 0; i < count; i++) {
+        all[i].args.root = 1;
+        rank_ok(rank, one_call(&all[i]));
+    }
+    for (int i = 0; i < count; i++) rank_ok(rank, rank_bench_status(&bench[i], QUERN_OK));
 }
 
 /* The members are at the same address, but others. */
-TEST_EACH_WAY(collective_mistakes, a_list_of_members_that_changes_in_place, .count = ONE_RANKS) {
-    struct one_collective one;
+TEST_MISTAKES(a_list_of_members_that_changes_in_place) {
+    struct one_collective all[ONE_RANKS];
     int members[] = {0, 1, 2};
-    one_make(&one, bench, &one_forms[0]);
-    one.args.members = members, one.args.member_count = 3;
-    one_run_rightly(&one);
-    members[0] = rank->rank == 2 ? 2 : 1, members[1] = rank->rank == 2 ? 2 : 0;
-    rank_refused(rank, one_run(&one), QUERN_INVALID_ARGUMENT, "expected ascending ranks");
+    for (int i = 0; i < bench->count; i++) {
+        one_make(&all[i], &bench[i], &one_forms[0]);
+        all[i].args.members = members, all[i].args.member_count = 3;
+    }
+    for (int i = 0; i < bench->count; i++) rank_ok(rank, one_call(&all[i]));
+    for (int i = 0; i < bench->count; i++) {
+        rank_ok(rank, rank_bench_status(&bench[i], QUERN_OK));
+        one_check(&all[i]);
+    }
+    for (int i = 0; i < bench->count; i++) {
+        members[0] = bench[i].rank->rank == 2 ? 2 : 1, members[1] = bench[i].rank->rank == 2 ? 2 : 0;
+        rank_refused(rank, one_call(&all[i]), QUERN_INVALID_ARGUMENT, "expected ascending ranks");
+    }
+    for (int i = 0; i < bench->count; i++) rank_ok(rank, rank_bench_status(&bench[i], QUERN_OK));
 }

@@ -10,7 +10,7 @@
 
 #include "harness/check.h"
 #include "harness/cuda.h"
-#include "harness/gpu_ragged.h"
+#include "harness/gpu_bench.h"
 #include "ranks/handles.h"
 
 enum { PAIR = 2, POOL = 1 << 19, WORKSPACE = 1 << 16, MOST_BLOCKS = 5 /* more than a multiprocessor takes */ };
@@ -32,7 +32,7 @@ static const int32_t none[MOST_GPU_RANKS];
 static quern_ragged_all_to_all_args exchange_args(const struct gpu_bench *bench, int rank) {
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.row_bytes = 8, args.input_rows = args.output_rows = POOL / 8;
-    args.input = bench->pool[rank][POOL_PRIVATE], args.output = bench->pool[rank][POOL_SYMMETRIC];
+    args.input = bench->of[rank].pool[POOL_PRIVATE], args.output = bench->of[rank].pool[POOL_SYMMETRIC];
     args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
     return args;
 }
@@ -57,7 +57,7 @@ Test(launch_cuda, groups_on_the_same_gpus_run_at_once) {
     struct gpu_group groups[PAIR];
     struct gpu_bench benches[PAIR];
     for (int i = 0; i < PAIR; i++)
-        gpu_ragged_open(&benches[i], &groups[i],
+        gpu_bench_begin(&benches[i], &groups[i],
                         (struct gpu_group_options){.ranks = PAIR, .machine.multiprocessors = 1, .timeout = 60});
     for (int round = 0; round < 3; round++) {
         for (int turn = 0; turn < PAIR; turn++)
@@ -202,7 +202,7 @@ static void run_in_one_queue(bool same_order) {
     struct gpu_group groups[PAIR];
     struct gpu_bench benches[PAIR];
     for (int i = 0; i < PAIR; i++)
-        gpu_ragged_open(&benches[i], &groups[i], (struct gpu_group_options){.ranks = PAIR, .timeout = same_order ? 20 : 0.3,
+        gpu_bench_begin(&benches[i], &groups[i], (struct gpu_group_options){.ranks = PAIR, .timeout = same_order ? 20 : 0.3,
                                                                             .machine.connections = 1});
     for (int turn = 0; turn < PAIR; turn++)
         for (int gpu = 0; gpu < PAIR; gpu++) check_ok(exchange(&benches[same_order ? turn : (turn + gpu) % PAIR], gpu));

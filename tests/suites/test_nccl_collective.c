@@ -158,8 +158,8 @@ TEST_BENCH(nccl_collective, workspaces, .kind = RANK_PROCESSES, .count = 3, .hos
     check_workspace_bytes(bench, QUERN_F32, 1000, 3 * 4096 + 16);
     check_workspace_bytes(bench, QUERN_BF16, (int64_t)1 << 44, (MOST_WORKSPACE - 16) / 3 / 128 * 128 * 3 + 16);
     args.dtype = QUERN_F32, args.count = 1000, args.input = bench->pool[0], args.output = bench->pool[1];
-    rank_ok(rank, quern_all_gather(bench->group, &args, NULL, 0, bench->side.stream));
-    rank_ok(rank, quern_broadcast(bench->group, &args, NULL, 0, bench->side.stream));
+    rank_ok(rank, quern_all_gather(bench->group, &args, NULL, 0, bench->stream));
+    rank_ok(rank, quern_broadcast(bench->group, &args, NULL, 0, bench->stream));
     rank_ok(rank, collective_call(bench, COLLECTIVE_ALL_REDUCE, &args, 12304));
     rank_bench_wait(bench);
 }

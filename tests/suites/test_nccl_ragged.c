@@ -63,7 +63,7 @@ static quern_status send_stripes(struct rank *rank) {
     args.input_offsets = from, args.output_offsets = to, args.send_sizes = args.recv_sizes = ones;
     rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &args, &bench.workspace, &none, &plan));
     const long before = nccl_ask("quern_standin_operations");
-    rank_ok(rank, quern_ragged_plan_run(plan, bench.side.stream));
+    rank_ok(rank, quern_ragged_plan_run(plan, bench.stream));
     rank_bench_wait(&bench);
     const long operations = nccl_ask("quern_standin_operations") - before;
     rank_check(rank, operations == 2 * stripes->messages * (rank->ranks - 1), "%ld operations", operations);
@@ -103,12 +103,12 @@ TEST_BENCH(nccl_ragged, some_ranks_in_a_plan, .kind = RANK_PROCESSES, .count = 3
     for (int place = 0; place < 2; place++) exchange.to[place] = rank->rank / 2;
     rank_refused(rank, ragged_call(bench, &exchange.args, 0), QUERN_NOT_SUPPORTED, "takes some of its ranks in a plan only");
     rank_ok(rank, quern_ragged_plan_create(&bench->group, 1, &exchange.args, &bench->workspace, &none, &plan));
-    rank_ok(rank, quern_ragged_plan_run(plan, bench->side.stream));
+    rank_ok(rank, quern_ragged_plan_run(plan, bench->stream));
     rank_bench_wait(bench);
     for (int i = 0; i < (is_member ? 2 * ROW : ROW); i++) {
         const int expected = is_member ? i / ROW * 2 + 1 : 2;
         rank_check(rank, bench->pool[1][i] == expected, "byte %d is %d instead of %d", i, bench->pool[1][i], expected);
     }
     rank_ok(rank, quern_ragged_plan_destroy(plan));
-    rank_ok(rank, quern_barrier(bench->group, NULL, bench->side.stream));
+    rank_ok(rank, quern_barrier(bench->group, NULL, bench->stream));
 }

@@ -214,7 +214,8 @@ TEST_BENCH(ragged, output_belongs_to_its_rank_until_that_comes, .kind = RANK_BOT
                                                        .is_symmetric = true, .not_in_place = true});
     ragged_arguments_open(&arguments, &c, bench, rank->rank);
     for (int round = 0; round < 4; round++) {
-        ragged_case_fill(&c, bench, rank->rank, (uint64_t)round);
+        ragged_case_fill(&c, bench, (uint64_t)round);
+        ragged_case_expect(&c, bench, (uint64_t)round);
         if (rank->rank == round % rank->ranks) {
             const struct ragged_buffer *output = &c.members[rank->rank].output;
             unsigned char before[4096], *data = bench->pool[output->pool] + output->offset;
@@ -401,7 +402,8 @@ TEST_RANKS(ragged, sums_of_slices_have_64_bits, .kind = rank_kinds[0], .count = 
 TEST_GROUP(ragged, a_device_that_is_not_prepared, .kind = RANK_THREADS, .count = MEMBERS) {
     static unsigned char memory[MEMBERS][8192];
     struct one_exchange call;
-    struct rank_bench bench = {.rank = rank, .group = group, .pool[POOL_PRIVATE] = memory[rank->rank]};
+    struct rank_bench bench = {.rank = rank, .group = group, .count = 1, .pool[POOL_PRIVATE] = memory[rank->rank],
+                               .image[POOL_PRIVATE] = memory[rank->rank]};
     if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &bench.workspace));
     exchange_make(&call, &bench);
@@ -648,28 +650,4 @@ TEST_BENCH(ragged, plans_of_parts_of_a_group, .kind = RANK_BOTH, .count = MEMBER
     rank_refused(rank, exchange_plan(&call, &plan),
                  QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 1: send_sizes is -7");
     rank_check(rank, !plan, "a plan was made");
-}
-
-/* ---- missing ranks ---- */
-
-/* Rank 1 comes when the limit of rank 0 has ended. */
-TEST_BENCH(ragged, a_rank_that_stays_away_ends_the_wait, .kind = RANK_BOTH, .count = MEMBERS) {
-    struct one_exchange call;
-    exchange_make(&call, bench);
-    call.args.timeout = rank->rank ? RANK_LIMIT : 0.3;
-    if (rank->rank == 1) {
-        while (quern_group_status(bench->group) == QUERN_OK) rank_sleep(1e-3);
-        rank_status(rank, exchange_run(&call), QUERN_PEER_TIMEOUT);
-    } else {
-        rank_refused(rank, exchange_run(&call), QUERN_PEER_TIMEOUT, "quern_ragged_all_to_all (entry): rank");
-    }
-    rank_check_detail(rank, "for rank 1 (process");
-    exchange_check_unwritten(&call, "a rank that stayed away");
-}
-
-TEST_BENCH(ragged, a_rank_in_another_call_is_told, .kind = RANK_PROCESSES, .count = MEMBERS) {
-    struct one_exchange call;
-    exchange_make(&call, bench);
-    rank_status(rank, rank->rank == 2 ? quern_barrier(bench->group, NULL, NULL) : exchange_run(&call), QUERN_PEER_MISMATCH);
-    exchange_check_unwritten(&call, "another call");
 }

@@ -11,16 +11,26 @@
 #include <time.h>
 
 #include "harness/check.h"
-#include "harness/gpu_ragged.h"
+#include "harness/gpu_bench.h"
+#include "harness/ragged_case.h"
 #include "harness/random.h"
 
 enum { WORKSPACE = 1 << 20 };
 
+/* The location of the metadata. */
+enum metadata { ON_HOST, ON_DEVICE, IN_PLAN };
+
 static void open_case(struct ragged_case *c, const struct gpu_bench *bench, uint64_t seed, struct ragged_choice choice,
                       bool in_place) {
-    choice.ranks = bench->group->ranks;
+    choice.ranks = bench->group->ranks, choice.shares_thread = true;
+    choice.in_place = in_place, choice.not_in_place = !in_place;
     ragged_case_open(c, seed, choice);
-    gpu_ragged_place(c, in_place);
+}
+
+static void run_case(struct ragged_case *c, struct gpu_bench *bench, enum metadata where) {
+    c->metadata_on_device = where == ON_DEVICE;
+    if (where == IN_PLAN) ragged_case_plan(c, bench->of, 2);
+    else ragged_case_run(c, bench->of);
 }
 
 /* ---- metadata from the sizes ---- */
@@ -51,50 +61,49 @@ Test(ragged_cuda, sizes_of_ranks_that_one_thread_drives) {
 
 /* ---- random metadata ---- */
 
-/* Every fourth case is in place, every second has all ranks as members; up to three blocks. */
-static void run_random(struct gpu_group_options options, int cases, enum gpu_metadata where) {
+/* Every fourth case is in place, every second has all ranks as members. */
+static void run_random(struct gpu_group_options options, int cases, enum metadata where) {
     options.first_epoch = 0xFFFFFFF0;
     OPEN_BENCH(options);
     for (int i = 0; i < cases; i++) {
         struct ragged_case c CLOSED_BY(ragged_case_close);
-        bench.multiprocessors = 1 + i % 3;
-        open_case(&c, &bench, (uint64_t)(1000 * options.ranks + i), (struct ragged_choice){.everyone = where == METADATA_IN_PLAN},
+        open_case(&c, &bench, (uint64_t)(1000 * options.ranks + i), (struct ragged_choice){.everyone = where == IN_PLAN},
                   i % 4 == 3);
-        gpu_ragged_run(&bench, &c, where);
+        run_case(&c, &bench, where);
     }
 }
 
 Test(ragged_cuda, random_metadata_on_the_host) {
-    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(1000, 150), METADATA_ON_HOST);
+    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(1000, 150), ON_HOST);
 }
 
 Test(ragged_cuda, random_metadata_on_the_device) {
-    run_random((struct gpu_group_options){.ranks = 4}, (int)test_size(1000, 150), METADATA_ON_DEVICE);
+    run_random((struct gpu_group_options){.ranks = 4}, (int)test_size(1000, 150), ON_DEVICE);
 }
 
 Test(ragged_cuda, random_metadata_in_plans) {
-    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(300, 60), METADATA_IN_PLAN);
+    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(300, 60), IN_PLAN);
 }
 
 Test(ragged_cuda, random_metadata_with_multicast) {
-    run_random((struct gpu_group_options){.ranks = 4, .machine.multicast = true}, (int)test_size(300, 60), METADATA_ON_DEVICE);
+    run_random((struct gpu_group_options){.ranks = 4, .machine.multicast = true}, (int)test_size(300, 60), ON_DEVICE);
 }
 
 Test(ragged_cuda, any_number_of_ranks) {
     static const int numbers[] = {1, 2, 5, 8};
     for (size_t i = 0; i < COUNT(numbers); i++)
-        run_random((struct gpu_group_options){.ranks = numbers[i], .machine.devices = 8}, 12, METADATA_ON_HOST);
+        run_random((struct gpu_group_options){.ranks = numbers[i], .machine.devices = 8}, 12, ON_HOST);
 }
 
 Test(ragged_cuda, four_ranks_share_a_gpu) {
-    for (int where = 0; where <= METADATA_IN_PLAN; where++)
+    for (int where = 0; where <= IN_PLAN; where++)
         run_random((struct gpu_group_options){.ranks = 4, .machine = {.devices = 1, .multiprocessors = 4}}, 8,
-                   (enum gpu_metadata)where);
+                   (enum metadata)where);
 }
 
 Test(ragged_cuda, many_ranks_share_gpus) {
     run_random((struct gpu_group_options){.ranks = 33, .machine = {.devices = 2, .multiprocessors = 16}, .timeout = 200}, 1,
-               METADATA_IN_PLAN);
+               IN_PLAN);
 }
 
 /* ---- completeness ---- */
@@ -102,27 +111,26 @@ Test(ragged_cuda, many_ranks_share_gpus) {
 enum { LONG = 100000 };
 
 static void enqueue_one_way(const struct gpu_bench *bench, int rank, int sender) {
-    const struct test_device *device = &bench->group->device[rank];
+    const struct rank_bench *one = &bench->of[rank];
     int32_t zeros[2] = {0, 0}, gives[2] = {0, 0}, takes[2] = {0, 0};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     if (rank == sender) gives[1 - sender] = LONG;
     else takes[sender] = LONG;
-    device_use(device);
-    args.input = bench->pool[rank][POOL_PRIVATE], args.output = bench->pool[rank][POOL_SYMMETRIC];
+    device_use(&bench->group->device[rank]);
+    args.input = one->pool[POOL_PRIVATE], args.output = one->pool[POOL_SYMMETRIC];
     args.input_rows = args.output_rows = LONG, args.row_bytes = 1, args.multiprocessors = 1;
     args.input_offsets = args.output_offsets = zeros, args.send_sizes = gives, args.recv_sizes = takes;
-    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes,
-                                     device->stream));
+    check_ok(ragged_call(one, &args, bench->workspace_bytes));
 }
 
 /* The receiver's stream copies its output directly after its own operation. */
 static void check_completeness(struct gpu_bench *bench, int sender, unsigned char *sent, unsigned char *found) {
     const struct test_device *from = &bench->group->device[sender], *to = &bench->group->device[1 - sender];
-    const cuda_pointer output = (uintptr_t)bench->pool[1 - sender][POOL_SYMMETRIC];
-    const cuda_pointer copy = (uintptr_t)bench->pool[1 - sender][POOL_PRIVATE];
+    const cuda_pointer output = (uintptr_t)bench->of[1 - sender].pool[POOL_SYMMETRIC];
+    const cuda_pointer copy = (uintptr_t)bench->of[1 - sender].pool[POOL_PRIVATE];
     for (int i = 0; i < LONG; i++) sent[i] = (unsigned char)random_bits((uint64_t)sender, (uint64_t)i);
     device_use(from);
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[sender][POOL_PRIVATE], sent, LONG, from->stream));
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->of[sender].pool[POOL_PRIVATE], sent, LONG, from->stream));
     device_synchronize(from);
     for (int rank = 0; rank < 2; rank++) enqueue_one_way(bench, rank, sender);
     device_use(to);
@@ -169,39 +177,34 @@ Test(ragged_cuda, every_byte_alignment) {
     static const int64_t lengths[] = {0, 1, 14, 15, 16, 17, 30, 31, 32, 33, 47, 63, 64, 65, 100, 511, 512, 600};
     for (size_t i = 0; i < COUNT(lengths); i++) {
         struct ragged_case c CLOSED_BY(ragged_case_close);
-        ragged_case_open(&c, i, (struct ragged_choice){.ranks = 1, .updates = 1024, .row_bytes = 1, .largest = 1});
+        ragged_case_open(&c, i, (struct ragged_choice){.ranks = 1, .updates = 1024, .row_bytes = 1, .largest = 1,
+                                                       .shares_thread = true});
         align_slices(&c, lengths[i]);
-        gpu_ragged_place(&c, false);
-        gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
+        ragged_case_arrange(&c, (struct ragged_choice){.shares_thread = true, .not_in_place = true});
+        run_case(&c, &bench, ON_HOST);
     }
 }
 
 /* Large slices divided among many blocks, next to small ones that many blocks assign to one warp each. */
 Test(ragged_cuda, large_and_small_slices) {
-    struct gpu_group group;
-    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all);
-    gpu_group_open(&group, .ranks = 2);
-    gpu_bench_open(&bench, &group, 16 << 20, WORKSPACE);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2, .pool = 16 << 20});
     for (uint64_t i = 0; i < 6; i++) {
         struct ragged_case c CLOSED_BY(ragged_case_close);
         open_case(&c, &bench, 40 + i,
                   i % 2 ? (struct ragged_choice){.row_bytes = 4097, .updates = 2, .largest = 300, .everyone = true}
                         : (struct ragged_choice){.row_bytes = 3, .updates = 2000, .largest = 9, .everyone = true},
                   i == 5);
-        gpu_ragged_run(&bench, &c, (enum gpu_metadata)(i % 3));
+        run_case(&c, &bench, (enum metadata)(i % 3));
     }
 }
 
 /* The driver copies pageable memory in pieces of 64 KiB. */
 Test(ragged_cuda, metadata_of_several_pieces) {
-    struct gpu_group group;
-    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all);
     struct ragged_case c;
-    gpu_group_open(&group, .ranks = 2);
-    gpu_bench_open(&bench, &group, WORKSPACE, 4 * WORKSPACE);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2, .workspace = 4 * WORKSPACE});
     open_case(&c, &bench, 4200, (struct ragged_choice){.row_bytes = 4, .updates = 4200, .largest = 2, .everyone = true}, false);
     c.is_int64 = true;
-    gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
+    run_case(&c, &bench, ON_HOST);
     ragged_case_close(&c);
 }
 
@@ -218,10 +221,10 @@ Test(ragged_cuda, small_exchanges_use_few_blocks) {
         quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
         args.row_bytes = 8, args.updates = 1, args.multiprocessors = cases[i].multiprocessors;
         args.input_rows = args.output_rows = cases[i].rows;
-        args.input = bench.pool[0][POOL_PRIVATE], args.output = bench.pool[0][POOL_SYMMETRIC];
+        args.input = bench.of[0].pool[POOL_PRIVATE], args.output = bench.of[0].pool[POOL_SYMMETRIC];
         args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
         const long long before = cuda_blocks();
-        check_ok(quern_ragged_all_to_all(group.group[0], &args, bench.workspace[0], WORKSPACE, group.device[0].stream));
+        check_ok(ragged_call(&bench.of[0], &args, WORKSPACE));
         gpu_group_synchronize(&group);
         check(cuda_blocks() - before == 1 + cases[i].blocks, "%d rows, %d multiprocessors: %lld blocks, expected 1 and %d",
               (int)cases[i].rows, cases[i].multiprocessors, cuda_blocks() - before, cases[i].blocks);
@@ -239,7 +242,7 @@ Test(ragged_cuda, nothing_to_send) {
                 memset(c.members[place].send_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
                 memset(c.members[place].recv_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
             }
-        for (int where = 0; where <= METADATA_IN_PLAN; where++) gpu_ragged_run(&bench, &c, (enum gpu_metadata)where);
+        for (int where = 0; where <= IN_PLAN; where++) run_case(&c, &bench, (enum metadata)where);
     }
 }
 
@@ -254,8 +257,7 @@ Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
             args.input_rows = args.output_rows = round ? 0 : 3;
             args.input_offsets = args.output_offsets = offsets;
             args.send_sizes = args.recv_sizes = round ? none : sizes;
-            check_ok(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE,
-                                             group.device[rank].stream));
+            check_ok(ragged_call(&bench.of[rank], &args, WORKSPACE));
         }
         gpu_group_synchronize(&group);
         for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
@@ -270,25 +272,20 @@ Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
     static struct ragged_case cases[CALLS];
     OPEN_BENCH((struct gpu_group_options){.ranks = 4});
     struct ragged_case whole;
+    size_t bytes;
     open_case(&whole, &bench, 1, (struct ragged_choice){.everyone = true}, false);
     for (int i = 0; i < CALLS; i++) {
         open_case(&cases[i], &bench, (uint64_t)(500 + i), (struct ragged_choice){.row_bytes = 100}, i % 5 == 4);
         if (cases[i].pool_bytes > whole.pool_bytes) whole.pool_bytes = cases[i].pool_bytes;
     }
-    gpu_ragged_fill(&bench, &whole, 0);
+    ragged_case_fill(&whole, bench.of, 0);
     for (int i = 0; i < CALLS; i++) {
-        gpu_ragged_expect(&bench, &cases[i]);
-        gpu_ragged_enqueue(&bench, &cases[i], METADATA_ON_HOST);
+        ragged_case_expect(&cases[i], bench.of, 0);
+        ragged_case_call(&cases[i], bench.of, &bytes);
     }
-    gpu_ragged_compare(&bench, &whole, "after 24 calls");
+    ragged_case_compare(&whole, bench.of, "after 24 calls");
     for (int i = 0; i < CALLS; i++) ragged_case_close(&cases[i]);
     ragged_case_close(&whole);
-}
-
-static void write_metadata(struct gpu_bench *bench, const struct ragged_case *c) {
-    int64_t *storage = calloc((size_t)(4 * c->count * c->updates), sizeof *storage);
-    for (int place = 0; place < c->count; place++) gpu_ragged_arguments(bench, c, place, METADATA_ON_DEVICE, storage);
-    free(storage);
 }
 
 /* The same slices, from other rows of the input. */
@@ -301,33 +298,30 @@ static void shift_inputs(struct ragged_case *c, int by) {
     }
 }
 
-static void capture_call(struct gpu_bench *bench, const struct ragged_case *c, struct gpu_replay *replay) {
-    struct gpu_group *group = bench->group;
-    quern_ragged_all_to_all_args args[RAGGED_MAX_MEMBERS];
-    int64_t storage[256];
-    for (int rank = 0; rank < group->ranks; rank++) args[rank] = gpu_ragged_arguments(bench, c, rank, METADATA_ON_DEVICE, storage);
-    gpu_group_begin_capture(group);
-    for (int rank = 0; rank < group->ranks; rank++)
-        check_ok(quern_ragged_all_to_all(group->group[rank], &args[rank], bench->workspace[rank], WORKSPACE,
-                                         group->device[rank].stream));
-    gpu_group_end_capture(group, replay);
-}
-
 /* The replays read the metadata that are then on the device. */
 Test(ragged_cuda, a_captured_call_is_replayed_with_other_metadata) {
     struct gpu_replay replay;
     struct ragged_case c;
+    struct ragged_arguments arguments[3];
     OPEN_BENCH((struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0});
     open_case(&c, &bench, 900, (struct ragged_choice){.updates = 3, .row_bytes = 40, .everyone = true}, false);
-    capture_call(&bench, &c, &replay);
+    c.metadata_on_device = true;
+    for EACH_BENCH(one, bench.of) ragged_arguments_open(&arguments[one->rank->rank], &c, one, one->rank->rank);
+    gpu_group_begin_capture(&group);
+    for EACH_BENCH(one, bench.of) check_ok(ragged_call(one, &arguments[one->rank->rank].args, WORKSPACE));
+    gpu_group_end_capture(&group, &replay);
     for (int turn = 0; turn < 10; turn++) {
         shift_inputs(&c, turn);
-        write_metadata(&bench, &c);
-        gpu_ragged_fill(&bench, &c, (uint64_t)turn);
-        gpu_ragged_expect(&bench, &c);
+        for EACH_BENCH(one, bench.of) {
+            ragged_arguments_close(&arguments[one->rank->rank]);
+            ragged_arguments_open(&arguments[one->rank->rank], &c, one, one->rank->rank);  /* writes them */
+        }
+        ragged_case_fill(&c, bench.of, (uint64_t)turn);
+        ragged_case_expect(&c, bench.of, (uint64_t)turn);
         gpu_group_replay(&group, &replay, 10);
-        gpu_ragged_compare(&bench, &c, "replayed ten times");
+        ragged_case_compare(&c, bench.of, "replayed ten times");
     }
+    for (int rank = 0; rank < 3; rank++) ragged_arguments_close(&arguments[rank]);
     ragged_case_close(&c);
     gpu_group_close_replay(&group, &replay);
 }
@@ -336,17 +330,18 @@ Test(ragged_cuda, a_captured_plan_is_replayed) {
     struct gpu_replay replay;
     struct ragged_case c;
     quern_ragged_plan *plans[MOST_GPU_RANKS];
+    size_t bytes;
     OPEN_BENCH((struct gpu_group_options){.ranks = 4});
     open_case(&c, &bench, 77, (struct ragged_choice){.everyone = true, .updates = 4, .row_bytes = 31}, true);
-    gpu_ragged_plan(&bench, &c, plans);
+    ragged_case_make_plans(&c, bench.of, plans, &bytes);
     gpu_group_begin_capture(&group);
-    gpu_ragged_run_plan(&bench, plans);
+    ragged_case_run_plans(bench.of, plans);
     gpu_group_end_capture(&group, &replay);
-    gpu_ragged_fill(&bench, &c, 0);
+    ragged_case_fill(&c, bench.of, 0);
     /* In place: each round moves the rows that the previous one moved. */
-    for (int turn = 0; turn < 100; turn++) gpu_ragged_expect(&bench, &c);
+    for (int turn = 0; turn < 100; turn++) ragged_case_expect(&c, bench.of, 0);
     gpu_group_replay(&group, &replay, 100);
-    gpu_ragged_compare(&bench, &c, "replayed a hundred times");
+    ragged_case_compare(&c, bench.of, "replayed a hundred times");
     gpu_group_close_replay(&group, &replay);
     for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
     ragged_case_close(&c);
@@ -367,14 +362,15 @@ Test(ragged_cuda, a_plan_is_kept_until_its_graphs_have_run) {
     struct gpu_replay replay;
     struct ragged_case c;
     quern_ragged_plan *plans[MOST_GPU_RANKS];
+    size_t bytes;
     pthread_t thread;
     int go_on = 0;
     if (!cuda()->cuLaunchHostFunc) cr_skip_test("needs host functions");
     OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     open_case(&c, &bench, 78, (struct ragged_choice){.everyone = true}, false);
-    gpu_ragged_plan(&bench, &c, plans);
+    ragged_case_make_plans(&c, bench.of, plans, &bytes);
     gpu_group_begin_capture(&group);
-    gpu_ragged_run_plan(&bench, plans);
+    ragged_case_run_plans(bench.of, plans);
     gpu_group_end_capture(&group, &replay);
     for (int rank = 0; rank < group.ranks; rank++) {
         device_use(&group.device[rank]);
@@ -396,24 +392,20 @@ Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
     struct ragged_case c;
     OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     open_case(&c, &bench, 5, (struct ragged_choice){.everyone = true, .updates = 1}, false);
-    int64_t storage[64];
-    const quern_ragged_all_to_all_args args = gpu_ragged_arguments(&bench, &c, 0, METADATA_ON_HOST, storage);
+    struct ragged_arguments arguments CLOSED_BY(ragged_arguments_close);
+    ragged_arguments_open(&arguments, &c, bench.of, 0);
     gpu_group_begin_capture(&group);
-    check_status(quern_ragged_all_to_all(group.group[0], &args, bench.workspace[0], WORKSPACE, group.device[0].stream),
-                 QUERN_NOT_SUPPORTED);
-    check(strstr(error_detail(), "captured"), "the reason is \"%s\"", error_detail());
+    check_refused(ragged_call(bench.of, &arguments.args, WORKSPACE), QUERN_NOT_SUPPORTED, "captured");
     gpu_group_end_capture(&group, &replay);
     gpu_group_close_replay(&group, &replay);
     /* Neither is what a refused call tells the other ranks: the graph of one is empty. */
-    quern_ragged_all_to_all_args bad = args;
-    bad.check_overlap = 2;
+    arguments.args.check_overlap = 2;
     gpu_group_begin_capture(&group);
-    check_status(quern_ragged_all_to_all(group.group[0], &bad, bench.workspace[0], WORKSPACE, group.device[0].stream),
-                 QUERN_INVALID_ARGUMENT);
+    check_status(ragged_call(bench.of, &arguments.args, WORKSPACE), QUERN_INVALID_ARGUMENT);
     gpu_group_end_capture(&group, &replay);
     gpu_group_replay(&group, &replay, 1);
     gpu_group_close_replay(&group, &replay);
     for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
-    gpu_ragged_run(&bench, &c, METADATA_ON_HOST);  /* the group is still usable */
+    run_case(&c, &bench, ON_HOST);  /* the group is still usable */
     ragged_case_close(&c);
 }

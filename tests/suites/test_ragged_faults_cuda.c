@@ -1,92 +1,38 @@
 /*
- * Mistakes in ragged all-to-alls of GPU ranks: every rank gets the same error, nothing is written, and nothing hangs.  A call
- * that a kernel has to refuse poisons its group; an invalid plan is refused at creation and leaves the group usable.
+ * Plans of GPU ranks that are refused, or whose memory or group is gone: nothing is written, and the group stays usable.
+ * test_ragged_mistakes.c has mistakes in calls and ranks that do not come.
  *
  * Runs on: every emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
 #include "harness/check.h"
-#include "harness/gpu_ragged.h"
+#include "harness/gpu_bench.h"
 #include "harness/one_exchange.h"
 #include "kernels/collective_problem.h"
 
-enum { RANKS = MEMBERS, POOL = 1 << 16, WORKSPACE = 1 << 16, AT = 192 /* the output in the symmetric pool */ };
+enum { RANKS = MEMBERS, POOL = 1 << 16, WORKSPACE = 1 << 16 };
 
 /* ---- one group, and a call of all ranks ---- */
 
 struct scene {
     struct gpu_group group;
     struct gpu_bench bench;
-    struct rank ranks[RANKS];
-    struct rank_bench image[RANKS];        /* the host's image of a rank's memory: its input, and its output behind it */
-    unsigned char memory[RANKS][OUTPUT_AT + 2 * EXCHANGED], before[RANKS][2 * EXCHANGED];
-    struct one_exchange one[RANKS];        /* without a mistake; its arguments point to the devices */
+    struct one_exchange one[RANKS];        /* without a mistake */
     void *workspace[RANKS];
     size_t bytes[RANKS];
     quern_ragged_all_to_all_args args[RANKS];
 };
 
 static void open_scene(struct scene *s) {
-    gpu_group_open(&s->group, .ranks = RANKS);
-    gpu_bench_open(&s->bench, &s->group, POOL, WORKSPACE);
+    gpu_bench_begin(&s->bench, &s->group, (struct gpu_group_options){.ranks = RANKS, .pool = POOL, .workspace = WORKSPACE});
 }
 
 static void close_scene(struct scene *s) { gpu_bench_close_all(&s->bench); }
 #define TEST_SCENE(suite, name) TEST_IN(struct scene, s, open_scene, close_scene, suite, name)
 
-/* A group that is not poisoned, and memory of its own. */
-static void renew(struct scene *s) {
-    gpu_bench_close(&s->bench);
-    gpu_group_destroy(&s->group);
-    gpu_group_create(&s->group, 0, 0);
-    gpu_bench_open(&s->bench, &s->group, POOL, WORKSPACE);
-}
-
-static void copy_output(struct scene *s, int rank, unsigned char to[2 * EXCHANGED]) {
-    const struct test_device *device = &s->group.device[rank];
-    device_use(device);
-    CUDA(cuMemcpyDtoHAsync_v2(to, (uintptr_t)s->bench.pool[rank][POOL_SYMMETRIC] + AT, 2 * EXCHANGED, device->stream));
-    device_synchronize(device);
-}
-
-/* The input, in place or not, and an output that holds something else. */
-static void write_memory(struct scene *s, int rank, bool in_place) {
-    const struct test_device *device = &s->group.device[rank];
-    unsigned char *input = in_place ? s->bench.pool[rank][POOL_SYMMETRIC] + AT : s->bench.pool[rank][POOL_PRIVATE];
-    unsigned char *output = s->bench.pool[rank][POOL_SYMMETRIC] + AT;
-    device_use(device);
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)output, s->one[rank].output, 2 * EXCHANGED, device->stream));
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)input, s->memory[rank], EXCHANGED, device->stream));
-    s->one[rank].args.input = input, s->one[rank].args.output = output;
-    copy_output(s, rank, s->before[rank]);
-}
-
-/* Arrays of the host or of the device. */
-static void place_metadata(struct scene *s, int rank, enum gpu_metadata where) {
-    struct one_exchange *one = &s->one[rank];
-    const void **arrays[] = {&s->args[rank].input_offsets, &s->args[rank].send_sizes, &s->args[rank].output_offsets,
-                             &s->args[rank].recv_sizes};
-    s->args[rank] = one->args;
-    s->args[rank].metadata_on_device = where == METADATA_ON_DEVICE;
-    for (size_t i = 0; i < COUNT(arrays) && where == METADATA_ON_DEVICE; i++) {
-        const cuda_pointer there = s->bench.metadata[rank] + i * sizeof one->send_sizes;
-        device_use(&s->group.device[rank]);
-        CUDA(cuMemcpyHtoDAsync_v2(there, *arrays[i], sizeof one->send_sizes, s->group.device[rank].stream));
-        *arrays[i] = (const void *)(uintptr_t)there;
-    }
-}
-
-/* The calls of all ranks, of which one makes a mistake, or none does. */
-static void prepare(struct scene *s, enum gpu_metadata where, bool in_place, const struct exchange_mistake *mistake) {
+static void prepare(struct scene *s) {
     for (int rank = 0; rank < RANKS; rank++) {
-        s->ranks[rank] = (struct rank){.rank = rank, .ranks = RANKS};
-        s->image[rank] = (struct rank_bench){.rank = &s->ranks[rank], .group = s->group.group[rank],
-                                             .pool[POOL_PRIVATE] = s->memory[rank], .workspace = s->bench.workspace[rank]};
-        exchange_set(&s->one[rank], &s->image[rank]);
-        write_memory(s, rank, in_place);
-        if (mistake && (mistake->rank < 0 || mistake->rank == rank)) mistake->make(&s->one[rank]);
-        place_metadata(s, rank, where);
-        s->workspace[rank] = s->one[rank].workspace;
-        s->bytes[rank] = WORKSPACE / 2;
+        exchange_make(&s->one[rank], &s->bench.of[rank]);
+        s->args[rank] = s->one[rank].args, s->workspace[rank] = s->one[rank].workspace, s->bytes[rank] = WORKSPACE / 2;
     }
 }
 
@@ -96,32 +42,13 @@ static quern_status call(struct scene *s, int rank) {
 }
 
 static void expect_unwritten(struct scene *s, const char *when) {
-    unsigned char now[2 * EXCHANGED];
     gpu_group_synchronize(&s->group);
-    for (int rank = 0; rank < RANKS; rank++) {
-        copy_output(s, rank, now);
-        check(!memcmp(now, s->before[rank], sizeof now), "%s: the output of rank %d was written", when, rank);
-    }
+    for (int rank = 0; rank < RANKS; rank++) exchange_check_unwritten(&s->one[rank], when);
 }
 
 static void expect_poison(struct scene *s, quern_status status, const char *text) {
     gpu_group_synchronize(&s->group);
     for (int rank = 0; rank < RANKS; rank++) check_refused(quern_group_status(s->group.group[rank]), status, text);
-}
-
-static void expect_rows(struct scene *s) {
-    gpu_group_synchronize(&s->group);
-    for (int rank = 0; rank < RANKS; rank++) {
-        check_ok(quern_group_status(s->group.group[rank]));
-        copy_output(s, rank, s->one[rank].output);
-        exchange_check(&s->one[rank]);
-    }
-}
-
-static void call_rightly(struct scene *s, enum gpu_metadata where) {
-    prepare(s, where, false, NULL);
-    for (int rank = 0; rank < RANKS; rank++) check_ok(call(s, rank));
-    expect_rows(s);
 }
 
 /* Plans of all ranks, which the caller destroys. */
@@ -135,79 +62,14 @@ static void destroy_plans(quern_ragged_plan *plans[RANKS]) {
 
 static void plan_rightly(struct scene *s) {
     quern_ragged_plan *plans[RANKS];
-    prepare(s, METADATA_IN_PLAN, false, NULL);
+    prepare(s);
     check_ok(create_plans(s, plans));
     for (int rank = 0; rank < RANKS; rank++) check_ok(quern_ragged_plan_run(plans[rank], s->group.device[rank].stream));
-    expect_rows(s);
-    destroy_plans(plans);
-}
-
-/* ---- mistakes of one rank: in the metadata, as all ways have them, and in arguments that GPUs need ---- */
-
-/* From rank 1 to rank 0, which expects nothing. */
-static void negative_offset_of_nothing(struct one_exchange *call) {
-    if (call->rank->rank == 0) call->recv_sizes[UPDATES + 1] = 0;
-    if (call->rank->rank == 1) call->send_sizes[1] = 0, call->output_offsets[1] = -4;
-}
-
-EXCHANGE_MISTAKE(negative_offset, call->output_offsets[0] = -1)
-EXCHANGE_MISTAKE(other_output, args->output = (char *)args->output + 24)
-EXCHANGE_MISTAKE(other_workspace, call->workspace = (char *)call->workspace + 4096)
-EXCHANGE_MISTAKE(private_output, args->output = (void *)(uintptr_t)args->input)
-EXCHANGE_MISTAKE(no_dtype, args->metadata_dtype = QUERN_F32)
-
-static const struct exchange_mistake in_arguments[] = {
-    {-1, negative_offset_of_nothing, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: output_offsets is -4"},
-    {1, other_output, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place"},
-    {1, other_workspace, QUERN_PEER_MISMATCH, "workspace of ranks 0 and 1 is not at the same place"},
-    {1, private_output, QUERN_INVALID_ARGUMENT, "rank 1 refused its own arguments"},
-    {1, no_dtype, QUERN_INVALID_DTYPE, "rank 1 refused its own arguments"},
-};
-
-/* Without a plan the receiver may be the first to notice, since these rows overlap others. */
-static const struct exchange_mistake in_plans[] = {
-    {1, negative_offset, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 0: output_offsets is -1"},
-};
-
-/* Whether its rank detects it by itself, and the others hear of that. */
-static bool is_own(const struct exchange_mistake *mistake) { return strstr(mistake->words, "refused its own"); }
-
-static void call_with(struct scene *s, enum gpu_metadata where, bool in_place, const struct exchange_mistake *mistake) {
-    const quern_status of_all = is_own(mistake) ? QUERN_PEER_MISMATCH : mistake->status;
-    prepare(s, where, in_place, mistake);
-    for (int rank = 0; rank < RANKS; rank++)
-        check_status(call(s, rank), is_own(mistake) && rank == mistake->rank ? mistake->status : QUERN_OK);
-    expect_unwritten(s, mistake->words);
-    expect_poison(s, of_all, mistake->words);
-    for (int rank = 0; rank < RANKS; rank++)
-        check_status(quern_barrier(s->group.group[rank], NULL, s->group.device[rank].stream), of_all);
-    renew(s);
-}
-
-static void plan_with(struct scene *s, bool in_place, const struct exchange_mistake *mistake) {
-    quern_ragged_plan *plans[RANKS];
-    if (mistake->make == other_workspace) return;  /* the others never read it */
-    prepare(s, METADATA_IN_PLAN, in_place, mistake);
-    check_refused(create_plans(s, plans), mistake->status, is_own(mistake) ? "rank 1: " : mistake->words);
-    expect_unwritten(s, mistake->words);
-    plan_rightly(s);
-}
-
-static void make_all(struct scene *s, const struct exchange_mistake *mistakes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const bool is_place = mistakes[i].make == private_output;  /* the input is private */
-        call_with(s, METADATA_ON_HOST, i % 2 && !is_place, &mistakes[i]);
-        call_with(s, METADATA_ON_DEVICE, i % 2 == 0 && !is_place, &mistakes[i]);
-        plan_with(s, i % 2 && !is_place, &mistakes[i]);
+    for (int rank = 0; rank < RANKS; rank++) {
+        check_ok(rank_bench_status(&s->bench.of[rank], QUERN_OK));
+        exchange_check(&s->one[rank]);
     }
-}
-
-TEST_SCENE(ragged_faults_cuda, mistakes_in_the_metadata) { make_all(s, exchange_faults, EXCHANGE_FAULTS); }
-
-TEST_SCENE(ragged_faults_cuda, mistakes_in_the_arguments) { make_all(s, in_arguments, COUNT(in_arguments)); }
-
-TEST_SCENE(ragged_faults_cuda, mistakes_in_plans) {
-    for (size_t i = 0; i < COUNT(in_plans); i++) plan_with(s, false, &in_plans[i]);
+    destroy_plans(plans);
 }
 
 /* ---- plans that are refused ---- */
@@ -228,13 +90,13 @@ static quern_status make_plan(struct scene *s) {
 static void refuse_plan(struct scene *s, quern_status status, const char *text) {
     check_refused(make_plan(s), status, text);
     plan_rightly(s);
-    prepare(s, METADATA_IN_PLAN, false, NULL);
+    prepare(s);
 }
 
 TEST_SCENE(ragged_faults_cuda, a_plan_takes_metadata_of_the_host) {
     for (int rank = 0; rank < RANKS; rank++) {
         char text[100];
-        prepare(s, METADATA_IN_PLAN, false, NULL);
+        prepare(s);
         s->args[rank].metadata_on_device = 1;
         snprintf(text, sizeof text, "rank %d: args.metadata_on_device is set: a plan takes metadata in host memory", rank);
         refuse_plan(s, QUERN_INVALID_ARGUMENT, text);
@@ -247,7 +109,7 @@ TEST_SCENE(ragged_faults_cuda, the_members_of_a_plan_agree_in_each_pair) {
     for (size_t i = 0; i < COUNT(pairs); i++)
         for (int knows = 0; knows < 2; knows++) {
             char text[100];
-            prepare(s, METADATA_IN_PLAN, false, NULL);
+            prepare(s);
             for (int rank = 0; rank < RANKS; rank++) {
                 const bool is_pair = rank == pairs[i][knows];
                 s->args[rank].members = is_pair ? pairs[i] : &single[rank];
@@ -264,13 +126,13 @@ TEST_SCENE(ragged_faults_cuda, the_members_of_a_plan_agree_in_each_pair) {
 TEST_SCENE(ragged_faults_cuda, outputs_elsewhere_in_a_plan) {
     void *others[RANKS];
     check_ok(quern_symmetric_alloc(s->group.group, RANKS, (size_t[]){POOL, POOL, POOL}, others));
-    prepare(s, METADATA_IN_PLAN, false, NULL);
-    const ptrdiff_t offset = (unsigned char *)s->args[1].output - s->bench.pool[1][POOL_SYMMETRIC];
+    prepare(s);
+    const ptrdiff_t offset = (unsigned char *)s->args[1].output - s->bench.of[1].pool[POOL_SYMMETRIC];
     s->args[1].output = (char *)others[1] + offset;
     refuse_plan(s, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place");
     s->args[1].output = (char *)s->args[1].output + 8;
     refuse_plan(s, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place");
-    prepare(s, METADATA_IN_PLAN, false, NULL);
+    prepare(s);
     for (int rank = 0; rank < RANKS; rank++)
         for (int update = 0; update < UPDATES; update++) {
             s->one[1].send_sizes[entry(rank, update)] = s->one[rank].recv_sizes[entry(1, update)] = 0;
@@ -290,7 +152,7 @@ TEST_SCENE(ragged_faults_cuda, outputs_elsewhere_of_each_pair_in_a_plan) {
     for (int i = 0; i < RANKS * RANKS * RANKS; i++) {
         const int sender = i % RANKS, receiver = i / RANKS % RANKS, odd = i / RANKS / RANKS;
         char text[100];
-        prepare(s, METADATA_IN_PLAN, false, NULL);
+        prepare(s);
         for (int rank = 0; rank < RANKS; rank++)
             for (int peer = 0; peer < RANKS; peer++)
                 for (int update = 0; update < UPDATES; update++) {
@@ -350,7 +212,7 @@ Test(ragged_faults_cuda, workspaces_have_room_for_all_ranks) {
 TEST_SCENE(ragged_faults_cuda, more_updates_than_memory_holds) {
     static const int64_t many[] = {INT32_MAX / RANKS + 1ll, (int64_t)1 << 31, (int64_t)1 << 40, INT64_MAX};
     size_t bytes = 7;
-    prepare(s, METADATA_IN_PLAN, false, NULL);
+    prepare(s);
     for (size_t i = 0; i < COUNT(many); i++) {
         s->args[1].updates = many[i];
         check_status(quern_ragged_all_to_all_workspace(s->group.group[1], &s->args[1], &bytes), QUERN_INVALID_SHAPE);
@@ -363,7 +225,7 @@ TEST_SCENE(ragged_faults_cuda, more_updates_than_memory_holds) {
     check_status(quern_ragged_all_to_all_workspace(s->group.group[1], &s->args[1], &bytes), QUERN_INVALID_SHAPE);
     check_detail("these sizes need a workspace of ");
     /* A part of the workspace that a buffer may have, but not with the rest: input that must be staged. */
-    prepare(s, METADATA_IN_PLAN, false, NULL);
+    prepare(s);
     s->args[1].input = s->args[1].output, s->args[1].row_bytes = 1;
     s->args[1].input_rows = (int64_t)1 << 47;
     s->args[1].output_rows = 1;
@@ -379,7 +241,7 @@ enum { OFFSET = 256 };
 static void move_workspaces(struct scene *s, size_t bytes_of_rank_1) {
     void *parts[RANKS];
     check_ok(quern_symmetric_alloc(s->group.group, RANKS, (size_t[]){WORKSPACE, bytes_of_rank_1, WORKSPACE}, parts));
-    prepare(s, METADATA_IN_PLAN, false, NULL);
+    prepare(s);
     for (int rank = 0; rank < RANKS; rank += 2) s->workspace[rank] = (char *)parts[rank] + OFFSET;
 }
 
@@ -404,7 +266,7 @@ TEST_SCENE(ragged_faults_cuda, the_workspace_of_a_rank_is_at_its_peers_too) {
 /* ---- valid calls ---- */
 
 TEST_SCENE(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
-    prepare(s, METADATA_ON_HOST, false, NULL);
+    prepare(s);
     for (int rank = 0; rank < RANKS; rank++) s->args[rank].check_overlap = 0;
     s->one[1].output_offsets[entry(0, 1)] -= 1;
     for (int rank = 0; rank < RANKS; rank++) check_ok(call(s, rank));
@@ -414,40 +276,19 @@ TEST_SCENE(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
 
 /* If all ranks make the same mistake, each detects it, and the group stays usable. */
 TEST_SCENE(ragged_faults_cuda, a_mistake_of_all_ranks_poisons_nothing) {
-    prepare(s, METADATA_ON_HOST, false, NULL);
+    prepare(s);
     for (int rank = 0; rank < RANKS; rank++) {
-        s->args[rank].output = s->bench.pool[rank][POOL_PRIVATE];
+        s->args[rank].output = s->bench.of[rank].pool[POOL_PRIVATE];
         check_status(call(s, rank), QUERN_INVALID_ARGUMENT);
     }
-    call_rightly(s, METADATA_ON_HOST);
+    one_calls_run(&exchange_kind, s->bench.of, &exchange_usual);
     gpu_group_barrier(&s->group, ~0ull);
     gpu_group_synchronize(&s->group);
 }
 
-/* ---- missing ranks, and ranks that make another call ---- */
-
-TEST_SCENE(ragged_faults_cuda, a_missing_rank_is_named) {
-    prepare(s, METADATA_ON_HOST, false, NULL);
-    for (int rank = 0; rank < RANKS; rank++) s->args[rank].timeout = 0.2;
-    check_ok(call(s, 0));
-    check_ok(call(s, 2));
-    expect_poison(s, QUERN_PEER_TIMEOUT, "rank 1 (");
-    check_detail("quern_ragged_all_to_all (entry)");
-    expect_unwritten(s, "a rank is missing");
-}
-
-TEST_SCENE(ragged_faults_cuda, a_barrier_is_another_call) {
-    prepare(s, METADATA_ON_HOST, false, NULL);
-    check_ok(call(s, 0));
-    check_ok(quern_barrier(s->group.group[1], NULL, s->group.device[1].stream));
-    check_ok(call(s, 2));
-    expect_poison(s, QUERN_PEER_MISMATCH, "another call");
-    expect_unwritten(s, "a rank is elsewhere");
-}
-
 TEST_SCENE(ragged_faults_cuda, a_plan_is_not_the_call_without_one) {
     quern_ragged_plan *plans[RANKS];
-    prepare(s, METADATA_ON_HOST, false, NULL);
+    prepare(s);
     check_ok(create_plans(s, plans));
     s->args[0].timeout = 5;
     check_ok(quern_ragged_plan_run(plans[1], s->group.device[1].stream));
@@ -460,9 +301,9 @@ TEST_SCENE(ragged_faults_cuda, a_plan_is_not_the_call_without_one) {
 
 TEST_SCENE(ragged_faults_cuda, a_plan_notices_that_its_memory_was_freed) {
     quern_ragged_plan *plans[RANKS];
-    prepare(s, METADATA_IN_PLAN, false, NULL);
+    prepare(s);
     check_ok(create_plans(s, plans));
-    check_ok(quern_symmetric_free(s->group.group[1], s->bench.pool[1][POOL_SYMMETRIC], s->group.device[1].stream));
+    check_ok(quern_symmetric_free(s->group.group[1], s->bench.of[1].pool[POOL_SYMMETRIC], s->group.device[1].stream));
     check_ok(quern_ragged_plan_run(plans[0], s->group.device[0].stream));
     check_status(quern_ragged_plan_run(plans[1], s->group.device[1].stream), QUERN_INVALID_ARGUMENT);
     check_detail("the plan's output is in symmetric memory that was freed");
@@ -475,7 +316,7 @@ Test(ragged_faults_cuda, a_plan_may_outlive_its_group) {
     struct scene s;
     quern_ragged_plan *plans[RANKS];
     open_scene(&s);
-    prepare(&s, METADATA_IN_PLAN, false, NULL);
+    prepare(&s);
     check_ok(create_plans(&s, plans));
     gpu_bench_close(&s.bench);
     gpu_group_destroy(&s.group);
@@ -489,24 +330,18 @@ Test(ragged_faults_cuda, a_plan_may_outlive_its_group) {
 /* The room of a group that was created before the exchange was prepared. */
 Test(ragged_faults_cuda, more_ranks_than_a_gpu_can_run_at_once) {
     enum { CROWD = 5 };  /* a multiprocessor has room for at most four blocks of the exchange and for more of the barrier */
-    struct gpu_group group;
-    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all);
-    struct ragged_case c;
-    int64_t storage[4 * CROWD];
-    gpu_group_open(&group, .ranks = CROWD, .machine = {.devices = 1, .multiprocessors = 1}, .prepared = QUERN_BARRIER);
+    struct ragged_case c CLOSED_BY(ragged_case_close);
+    OPEN_BENCH((struct gpu_group_options){.ranks = CROWD, .machine = {.devices = 1, .multiprocessors = 1}, .pool = POOL,
+                                          .prepared = QUERN_BARRIER, .workspace = WORKSPACE});
     for (int rank = 0; rank < CROWD; rank++) check_ok(quern_prepare(group.device[rank].quern, QUERN_RAGGED_ALL_TO_ALL));
-    gpu_bench_open(&bench, &group, POOL, WORKSPACE);
-    ragged_case_open(&c, 1, (struct ragged_choice){.ranks = CROWD, .everyone = true, .updates = 1});
-    gpu_ragged_place(&c, false);
-    for (int rank = 0; rank < CROWD && test_is_small(); rank++) {  /* a real GPU has more multiprocessors */
-        const quern_ragged_all_to_all_args args = gpu_ragged_arguments(&bench, &c, rank, METADATA_ON_HOST, storage);
-        check_status(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE, group.device[rank].stream),
-                     QUERN_NOT_SUPPORTED);
-        check_detail("cuda:0 has room for ");
+    ragged_case_open(&c, 1, (struct ragged_choice){.ranks = CROWD, .everyone = true, .updates = 1, .shares_thread = true});
+    for EACH_BENCH(one, bench.of) {
+        struct ragged_arguments arguments CLOSED_BY(ragged_arguments_close);
+        ragged_arguments_open(&arguments, &c, one, one->rank->rank);
+        if (!test_is_small()) break;  /* a real GPU has more multiprocessors */
+        check_refused(ragged_call(one, &arguments.args, WORKSPACE), QUERN_NOT_SUPPORTED, "cuda:0 has room for ");
         check_detail("and the ranks of this process's groups need 5: expected one for each rank");
     }
     gpu_group_barrier(&group, ~0ull);
-    gpu_group_synchronize(&group);
-    for (int rank = 0; rank < CROWD; rank++) check_ok(quern_group_status(group.group[rank]));
-    ragged_case_close(&c);
+    for EACH_BENCH(one, bench.of) check_ok(rank_bench_status(one, QUERN_OK));
 }

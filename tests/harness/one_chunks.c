@@ -1,0 +1,96 @@
+/* One call of quern_quantize_chunks by each of three ranks.  one_chunks.h documents the functions. */
+#include "harness/one_chunks.h"
+
+#include <string.h>
+
+enum { NUMBERS_AT = 2 * CHUNKS_BYTES, NUMBERS = 3 };  /* of the private pool: amax, scale, scale_inv */
+
+static const int everyone[] = {0, 1, 2};
+
+uint32_t *one_chunks_words(const struct one_chunks *one) {
+    return (uint32_t *)(void *)(one->bench->image[POOL_SYMMETRIC] + CHUNKS_BYTES);
+}
+
+/* Multiples of 1/8 up to 448 on rank 1, which E4M3 represents with the scale 1: the code of 2 is 0x40. */
+void one_chunks_make(struct one_chunks *one, struct rank_bench *bench) {
+    unsigned char *symmetric = bench->pool[POOL_SYMMETRIC], *private = bench->pool[POOL_PRIVATE];
+    float *input = (float *)(void *)bench->image[POOL_PRIVATE], *numbers = input + NUMBERS_AT / 4;
+    quern_quantize_chunks_args *args = &one->args;
+    *one = (struct one_chunks){.bench = bench, .args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT, .stream = bench->stream};
+    args->input_dtype = QUERN_F32, args->output_dtype = QUERN_E4M3;
+    args->rows = CHUNKS_ROWS, args->columns = CHUNKS_COLUMNS, args->chunk_rows = CHUNK_ROWS;
+    args->input = private, args->output = symmetric, args->ready = (uint32_t *)(void *)(symmetric + CHUNKS_BYTES);
+    args->ready_value = CHUNKS_VALUE, args->order = one->order;
+    args->amax = (float *)(void *)(private + NUMBERS_AT), args->scale = args->amax + 1, args->scale_inv = args->amax + 2;
+    args->members = everyone, args->member_count = bench->rank->ranks;
+    for (int i = 0; i < CHUNKS; i++) one->order[i] = (i + bench->rank->rank) % CHUNKS;
+    for (int i = 0; i < CHUNKS_ROWS * CHUNKS_COLUMNS; i++) input[i] = bench->rank->rank == 1 && i == 5 ? -448 : 2;
+    for (int i = 0; i < NUMBERS; i++) numbers[i] = -1;
+    for (int i = 0; i < CHUNKS_BYTES / 4; i++) one_chunks_words(one)[i] = CHUNKS_BEFORE;
+    memset(bench->image[POOL_SYMMETRIC], CHUNKS_UNTOUCHED, CHUNKS_BYTES);
+    rank_bench_put(bench, symmetric, 2 * CHUNKS_BYTES);
+    rank_bench_put(bench, private, NUMBERS_AT + 4 * NUMBERS);
+    rank_ok(bench->rank, quern_quantize_chunks_workspace(bench->group, args, &one->workspace_bytes));
+    one->workspace = one->workspace_bytes ? bench->workspace : NULL;
+}
+
+quern_status one_chunks_call(const struct one_chunks *one) {
+    return quern_quantize_chunks(one->bench->group, &one->args, one->workspace, one->workspace_bytes, one->stream);
+}
+
+static const float *look(const struct one_chunks *one) {
+    rank_bench_seen(one->bench, one->bench->pool[POOL_SYMMETRIC], 2 * CHUNKS_BYTES);
+    return rank_bench_seen(one->bench, one->bench->pool[POOL_PRIVATE] + NUMBERS_AT, 4 * NUMBERS);
+}
+
+void one_chunks_check_nothing_came(const struct one_chunks *one, uint32_t word, const char *when) {
+    struct rank *rank = one->bench->rank;
+    const float *numbers = look(one);
+    const unsigned char *output = one->bench->image[POOL_SYMMETRIC];
+    for (int i = 0; i < CHUNKS_BYTES; i++) rank_check(rank, output[i] == CHUNKS_UNTOUCHED, "%s: byte %d was written", when, i);
+    for (int i = 1; i < rank->ranks * CHUNKS; i++)
+        rank_check(rank, one_chunks_words(one)[i] == word, "%s: word %d is %u", when, i, one_chunks_words(one)[i]);
+    for (int i = 0; i < NUMBERS; i++) rank_check(rank, numbers[i] < 0, "%s: number %d was written", when, i);
+}
+
+void one_chunks_check(const struct one_chunks *one) {
+    static const float expected[] = {448, 1, 1};
+    enum { EACH = CHUNKS_ROWS * CHUNKS_COLUMNS };
+    struct rank *rank = one->bench->rank;
+    const float *numbers = look(one);
+    for (int i = 0; i < ONE_RANKS * EACH; i++) {
+        const int has = one->bench->image[POOL_SYMMETRIC][i], code = i == EACH + 5 ? 0xFE : 0x40;
+        rank_check(rank, has == code, "element %d of place %d is %02X instead of %02X", i % EACH, i / EACH, has, code);
+    }
+    for (int i = 0; i < CHUNK_WORDS; i++)
+        rank_check(rank, one_chunks_words(one)[i] == CHUNKS_VALUE, "word %d is %u", i, one_chunks_words(one)[i]);
+    for (int i = 0; i < NUMBERS; i++)
+        rank_check(rank, !(numbers[i] < expected[i] || numbers[i] > expected[i]), "number %d is %g", i, (double)numbers[i]);
+}
+
+/* ---- whatever the operation ---- */
+
+/* On CPUs the words say that a call has failed whose group has ended, unless it found that at once. */
+static void check_unwritten(const void *given, const char *when) {
+    const struct one_chunks *one = given;
+    const bool may_tell = !one->bench->all && quern_group_status(one->bench->group) != QUERN_OK;
+    const bool tells = may_tell && one_chunks_words(one)[1] != CHUNKS_BEFORE;
+    one_chunks_check_nothing_came(one, tells ? ~(uint32_t)CHUNKS_VALUE : CHUNKS_BEFORE, when);
+}
+
+static void make(void *one, struct rank_bench *bench, const void *form) {
+    one_chunks_make(one, bench);
+    if (form) ((struct one_chunks *)one)->args.members = NULL;
+}
+
+static quern_status call(const void *one) { return one_chunks_call(one); }
+static void check_result(const void *one) { one_chunks_check(one); }
+static double *timeout(void *one) { return &((struct one_chunks *)one)->args.timeout; }
+
+static void set_members(void *given, const int *members, int count) {
+    struct one_chunks *one = given;
+    one->args.members = members, one->args.member_count = count;
+}
+
+const struct one_kind one_chunks_kind = {sizeof(struct one_chunks), make, NULL, call, check_result, check_unwritten, timeout,
+                                         set_members, "quern_quantize_chunks"};
