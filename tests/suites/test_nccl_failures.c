@@ -1,6 +1,6 @@
 /*
- * Collectives and ragged all-to-alls over the stand-in for NCCL in which NCCL, the driver or a rank fails: every rank gets the
- * reason, and none waits longer than its limit.
+ * Barriers, collectives and ragged all-to-alls over the stand-in for NCCL in which NCCL, the driver or a rank fails: every rank
+ * gets the reason, and none waits longer than its limit.
  *
  * Runs on: one emulated.
  */
@@ -13,7 +13,7 @@
 #include "harness/cuda.h"
 #include "harness/ragged_case.h"
 
-enum call { REDUCE, GATHER, EXCHANGE, REDUCE_OF_TWO };
+enum call { REDUCE, GATHER, EXCHANGE, REDUCE_OF_TWO, BARRIER, BARRIER_OF_TWO };
 
 /* An all-reduce of so many elements by 3 ranks is two groups of NCCL. */
 enum { SHARED = 140000 };
@@ -24,8 +24,13 @@ static quern_status make_call(const struct rank_bench *bench, enum call which, d
     unsigned char *input = bench->pool[0] + 4, *output = bench->pool[1];
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     struct rank_exchange exchange;
+    const bool is_of_two = which == REDUCE_OF_TWO || which == BARRIER_OF_TWO;
+    quern_barrier_args barrier = QUERN_BARRIER_ARGS_INIT;
+    barrier.timeout = limit;
+    if (is_of_two) barrier.members = pair, barrier.member_count = 2;
+    if (which >= BARRIER) return quern_barrier(bench->group, &barrier, bench->stream);
     args.dtype = QUERN_F32, args.count = SHARED, args.input = input, args.output = output, args.timeout = limit;
-    if (which == REDUCE_OF_TWO) args.members = pair, args.member_count = 2;
+    if (is_of_two) args.members = pair, args.member_count = 2;
     if (which != EXCHANGE)
         return collective_call(bench, which == GATHER ? COLLECTIVE_ALL_GATHER : COLLECTIVE_ALL_REDUCE, &args, BENCH_POOL);
     rank_exchange_args(bench->rank, &exchange, input, output, 1, 8);
@@ -40,8 +45,9 @@ struct failure {
     enum call call, of_rank_1;
     quern_status status;
     const char *detail;
-    enum { CALLS, ENDS, ABORTS } rank_1;
+    enum { CALLS, ENDS, ABORTS, LEAVES, IS_LATE } rank_1;
     double limit;            /* 0: that of the group */
+    const char *more;        /* of the detail; NULL: nothing */
 };
 
 static quern_status meet_failure(struct rank *rank) {
@@ -49,16 +55,26 @@ static quern_status meet_failure(struct rank *rank) {
     const bool is_1 = rank->rank == 1;
     struct rank_bench bench;
     quern_status status = QUERN_OK;
+    uint64_t missing;
     rank_bench_open(&bench, rank, RANK_LIMIT, BENCH_POOL);
+    if (failure->call == BARRIER) rank_ok(rank, quern_barrier(bench.group, NULL, bench.stream));
+    rank_bench_wait(&bench);
     rank_line_up(rank);
     const double began = rank_now();
     if (is_1 && failure->rank_1 == ENDS) kill(getpid(), SIGKILL);
+    if (is_1 && failure->rank_1 == LEAVES) return rank_bench_destroy(&bench);
     if (is_1 && failure->rank_1 == ABORTS) rank_ok(rank, quern_group_abort(bench.group, "the test's reason"));
-    else status = make_call(&bench, is_1 ? failure->of_rank_1 : failure->call, failure->limit);
+    else if (!is_1 || failure->rank_1 != IS_LATE)
+        status = make_call(&bench, is_1 ? failure->of_rank_1 : failure->call, failure->limit);
     if (status == QUERN_OK) status = nccl_await_status(&bench.side, RANK_SOON);
     rank_refused(rank, status, failure->status, failure->detail);
+    if (failure->more) rank_check_detail(rank, failure->more);
     rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
     rank_bench_wait(&bench);
+    rank_status(rank, quern_barrier(bench.group, NULL, bench.stream), failure->status);
+    rank_ok(rank, quern_group_missing(bench.group, &missing, 1));
+    rank_check(rank, failure->rank_1 != IS_LATE || is_1 || missing == 2, "missing is %llx", (unsigned long long)missing);
+    if (failure->rank_1 == IS_LATE) rank_line_up(rank);  /* who has left is missing too */
     return rank_bench_destroy(&bench);
 }
 
@@ -80,15 +96,25 @@ Test(nccl_failures, operations_and_groups) {
         HANGS("run:hang@1#2", REDUCE),   GROUP_FAILS("group:fail=3@0#2", REDUCE),
         HANGS("run:hang@1", GATHER),     FAILS("run:fail=6@2", GATHER),   GROUP_FAILS("group:fail=3@0", GATHER),
         HANGS("run:hang@1", EXCHANGE),   FAILS("run:fail=6@2", EXCHANGE), GROUP_FAILS("group:fail=3@0", EXCHANGE),
+        HANGS("run:hang@1#2", BARRIER),  FAILS("run:fail=6@2#2", BARRIER), GROUP_FAILS("group:fail=3@0#2", BARRIER),
+        {"group:hang@1#2", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "ncclGroupEnd", .limit = 4},
+        {"run:hang@1#2", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "no rank is known to be behind", .limit = 4},
+        {"run:fail=3@0#2", BARRIER, BARRIER, QUERN_CUDA_ERROR, "rank 0: an operation of NCCL: internal error", .limit = 0},
+        {"group:fail=1@2#2", BARRIER, BARRIER, QUERN_CUDA_ERROR, "rank 2: ncclGroupEnd: unhandled cuda error", .limit = 0},
     };
     meet_failures(failures, COUNT(failures), 2);
 }
 
-Test(nccl_failures, rank_1_aborts_or_makes_another_call) {
+/* What other calls do in NCCL is to hang.  It waits for all at the end of a rank, and the library for a second. */
+Test(nccl_failures, rank_1_makes_no_call_or_another_one) {
     static const struct failure failures[] = {
         {"", REDUCE, REDUCE, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: the test's reason", .rank_1 = ABORTS},
         {"", REDUCE, GATHER, QUERN_PEER_MISMATCH, "rank", .limit = 0},
         {"", REDUCE, REDUCE_OF_TWO, QUERN_PEER_MISMATCH, "rank", .limit = 0},
+        {"", BARRIER, BARRIER, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: the test's reason", .rank_1 = ABORTS},
+        {"", BARRIER, BARRIER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = LEAVES, .more = "has destroyed its group"},
+        {"", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "rank 1 (process", .rank_1 = IS_LATE, .limit = 4, .more = "waited "},
+        {"run:hang#2", BARRIER, BARRIER_OF_TWO, QUERN_PEER_MISMATCH, "last in quern_barrier)", .limit = 4, .more = "waited "},
     };
     meet_failures(failures, COUNT(failures), 2);
 }
@@ -98,6 +124,7 @@ Test(nccl_failures, a_process_that_is_killed) {
         {"", REDUCE, REDUCE, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
         {"", GATHER, GATHER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
         {"", EXCHANGE, EXCHANGE, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
+        {"", BARRIER, BARRIER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS, .more = "ended"},
     };
     meet_failures(failures, COUNT(failures), 3);
 }

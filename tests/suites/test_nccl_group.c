@@ -1,11 +1,10 @@
 /*
  * Groups of GPU ranks of several hosts, over NCCL: the stand-in of tests/nccl on emulated GPUs.  The hosts are names at addresses
- * of this machine.  Barriers in stream order, and each way in which NCCL or a rank can fail: always a status, never a hang.
+ * of this machine.  Barriers in stream order, what is refused, and failures of the creation; test_nccl_failures.c has other ones.
  *
  * Runs on: one emulated.
  */
 #define _GNU_SOURCE
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,8 +17,6 @@ struct board {
     struct {
         _Alignas(64) uint32_t value;
     } of[NCCL_GPUS];
-    unsigned ready;
-    double ended;
 };
 
 static void check_on(int hosts, int ranks, enum rank_kind kind, rank_function *function, const void *user, const char *settings) {
@@ -183,149 +180,37 @@ TEST_SIDE(nccl_group, no_symmetric_memory_and_no_shrink, .kind = RANK_THREADS, .
 
 /* ---- failures of NCCL while the group is made ---- */
 
-struct expected {
+struct failure {
+    const char *settings;
     quern_status status;
-    const char *details[3];
+    const char *detail, *more;
     double limit;
 };
 
-static void check_end(struct nccl_side *side, quern_status status, const struct expected *expected) {
-    rank_status(side->rank, status, expected->status);
-    for (size_t i = 0; i < COUNT(expected->details) && expected->details[i]; i++)
-        rank_check_detail(side->rank, expected->details[i]);
-}
-
 static quern_status fail_to_create(struct rank *rank) {
-    const struct expected *expected = rank->user;
+    const struct failure *failure = rank->user;
     struct nccl_side side;
     nccl_open_gpu(&side, rank, rank->rank);
     /* The limit that ends is that of the rank whose NCCL hangs. */
-    const quern_group_args args = nccl_args(&side, rank->rank == 1 ? expected->limit : RANK_LIMIT);
+    const quern_group_args args = nccl_args(&side, rank->rank == 1 ? failure->limit : RANK_LIMIT);
     rank_line_up(rank);
-    check_end(&side, quern_group_create(&args, 1, &side.group), expected);
+    rank_refused(rank, quern_group_create(&args, 1, &side.group), failure->status, failure->detail);
+    rank_check_detail(rank, failure->more);
     return QUERN_OK;
 }
 
 Test(nccl_group, failures_of_creation) {
-    static const struct {
-        const char *settings;
-        struct expected expected;
-    } rows[] = {
-        {"id:fail=2", {QUERN_SYSTEM_ERROR, {"rank 0: ncclGetUniqueId: unhandled system error"}, 20}},
-        {"init:fail=2@1", {QUERN_SYSTEM_ERROR, {"rank 1: ncclCommInitRankConfig: unhandled system error"}, 20}},
-        {"init:fail=6@2", {QUERN_PEER_LOST, {"rank 2: ncclCommInitRankConfig: remote process exited"}, 20}},
-        {"init:hang@1", {QUERN_PEER_TIMEOUT, {"rank 1 waited", "ncclCommInitRankConfig"}, 2}},
+    static const struct failure failures[] = {
+        {"id:fail=2", QUERN_SYSTEM_ERROR, "rank 0: ncclGetUniqueId: unhandled system error", "", 20},
+        {"init:fail=2@1", QUERN_SYSTEM_ERROR, "rank 1: ncclCommInitRankConfig: unhandled system error", "", 20},
+        {"init:fail=6@2", QUERN_PEER_LOST, "rank 2: ncclCommInitRankConfig: remote process exited", "", 20},
+        {"init:hang@1", QUERN_PEER_TIMEOUT, "rank 1 waited", "ncclCommInitRankConfig", 2},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) check_on(3, 3, RANK_PROCESSES, fail_to_create, &rows[i].expected, rows[i].settings);
+    for (size_t i = 0; i < COUNT(failures); i++)
+        check_on(3, 3, RANK_PROCESSES, fail_to_create, &failures[i], failures[i].settings);
 }
 
-/* ---- failures of barriers ---- */
-
-/* The second barrier does not end by itself; the stream does. */
-static quern_status fail_in_barrier(struct rank *rank) {
-    const struct expected *expected = rank->user;
-    struct nccl_side side;
-    nccl_open(&side, rank, expected->limit);
-    meet(&side, NULL, 0, 1);
-    quern_status status = quern_barrier(side.group, NULL, side.stream);
-    if (status == QUERN_OK) status = nccl_await_status(&side, 40);
-    check_end(&side, status, expected);
-    cuda_ok(&side, stream_synchronize(side.stream));
-    rank_status(rank, quern_barrier(side.group, NULL, side.stream), expected->status);
-    return nccl_close(&side);
-}
-
-Test(nccl_group, failures_of_barriers) {
-    static const struct {
-        const char *settings;
-        struct expected expected;
-    } rows[] = {
-        {"run:hang@1#3", {QUERN_PEER_TIMEOUT, {"waited", "an operation of NCCL", "no rank is known to be behind"}, 4}},
-        {"group:hang@1#3", {QUERN_PEER_TIMEOUT, {"waited", "ncclGroupEnd"}, 4}},
-        {"run:fail=6@1#3", {QUERN_PEER_LOST, {"rank 1: an operation of NCCL: remote process exited"}, 30}},
-        {"run:fail=3@0#3", {QUERN_CUDA_ERROR, {"rank 0: an operation of NCCL: internal error"}, 30}},
-        {"group:fail=1@2#3", {QUERN_CUDA_ERROR, {"rank 2: ncclGroupEnd: unhandled cuda error"}, 30}},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) check_on(2, 3, RANK_PROCESSES, fail_in_barrier, &rows[i].expected, rows[i].settings);
-}
-
-/* A rank that makes no call, or another one. */
-static quern_status wait_for_rank_1(struct rank *rank) {
-    const struct expected *expected = rank->user;
-    struct nccl_side side;
-    uint64_t missing;
-    nccl_open(&side, rank, expected->limit);
-    meet(&side, NULL, 0, 1);
-    const int pair[] = {1, 2};
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = pair;
-    args.member_count = 2;
-    quern_status status = QUERN_OK;
-    if (rank->rank != 1) status = quern_barrier(side.group, NULL, side.stream);
-    else if (expected->status == QUERN_PEER_MISMATCH) status = quern_barrier(side.group, &args, side.stream);
-    if (status == QUERN_OK) status = nccl_await_status(&side, 40);
-    check_end(&side, status, expected);
-    rank_ok(rank, quern_group_missing(side.group, &missing, 1));
-    rank_check(rank, expected->status == QUERN_PEER_MISMATCH || rank->rank == 1 || missing == 2, "missing is %llx",
-               (unsigned long long)missing);
-    rank_line_up(rank);  /* who has left is missing too */
-    return nccl_close(&side);
-}
-
-Test(nccl_group, a_rank_that_is_late) {
-    static const struct expected late = {QUERN_PEER_TIMEOUT, {"waited", "rank 1 (process", "last in quern_barrier)"}, 4};
-    check_on(3, 3, RANK_PROCESSES, wait_for_rank_1, &late, "");
-}
-
-Test(nccl_group, a_rank_in_another_call) {
-    static const struct expected other = {QUERN_PEER_MISMATCH, {"waited", "last in quern_barrier)"}, 4};
-    check_on(3, 3, RANK_PROCESSES, wait_for_rank_1, &other, "run:hang#3");  /* what other calls do in NCCL */
-}
-
-/* ---- the ends of ranks ---- */
-
-/* All but rank 1 wait in a barrier; rank 1 ends as the case says. */
-struct ending {
-    const char *how;
-    struct expected expected;
-};
-
-static quern_status end_of_rank_1(struct rank *rank) {
-    const struct ending *ending = rank->user;
-    struct nccl_side side;
-    nccl_open(&side, rank, 30);
-    meet(&side, NULL, 0, 1);
-    rank_line_up(rank);
-    if (rank->rank == 1) {
-        rank_sleep(0.2);
-        if (!strcmp(ending->how, "kill")) kill(getpid(), SIGKILL);
-        if (!strcmp(ending->how, "abort")) rank_ok(rank, quern_group_abort(side.group, "the test's reason"));
-        return nccl_close(&side);
-    }
-    quern_status status = quern_barrier(side.group, NULL, side.stream);
-    if (status == QUERN_OK) status = nccl_await_status(&side, 40);
-    check_end(&side, status, &ending->expected);
-    cuda_ok(&side, stream_synchronize(side.stream));
-    return nccl_close(&side);
-}
-
-static void check_ending(const struct ending *ending) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = end_of_rank_1, .user = ending, .nccl = "",
-                .may_die = 1 << 1);
-}
-
-Test(nccl_group, a_process_that_is_killed) {
-    check_ending(&(struct ending){"kill", {QUERN_PEER_LOST, {"rank 1 (process", "ended"}, 30}});
-}
-
-Test(nccl_group, a_rank_that_aborts) {
-    check_ending(&(struct ending){"abort", {QUERN_GROUP_ABORTED, {"rank 1 has aborted the group: the test's reason"}, 30}});
-}
-
-/* NCCL waits for all at the end, and the library for a second. */
-Test(nccl_group, a_rank_that_leaves) {
-    check_ending(&(struct ending){"leave", {QUERN_PEER_LOST, {"rank 1 (process", "has destroyed its group"}, 30}});
-}
+/* ---- processes ---- */
 
 /* A child of fork has the group's handle and none of its threads: its exit waits for nobody. */
 TEST_SIDE(nccl_group, a_child_of_fork, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
