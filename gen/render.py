@@ -258,7 +258,7 @@ def _owners(units: list[plan.Unit], sources: Sources) -> str:
 def _is_tested_for_races(unit: plan.Unit) -> bool:
     """Whether ThreadSanitizer tests its kernels: those of operations whose threads communicate, but for f16, whose threads do so by
     the same text as those of bf16.  Adam is no such operation: its threads communicate too, but its many kernels do so alike, and
-    tests/race/adam.py compiles a few of them."""
+    tests/race/kernels.py compiles a few of them."""
     return plan.OPERATIONS[unit.operation].talks and not any("f16" in kernel.dtypes for kernel in unit.kernels)
 
 

@@ -10,7 +10,7 @@ TESTS = ROOT / "tests"
 # The folders whose files are listed, relative to tests/.
 FOLDERS = ("suites", "harness", "header", "fields", "fuzz", "oracle", "emulator", "emulator/runtime", "nccl")
 
-# The files linked with tests/race/ranks.c, the ranks in threads that ThreadSanitizer tests.
+# The files linked with tests/race/threads.c, the ranks in threads that ThreadSanitizer tests.
 WITH_THREADS = ("harness/carrier", "harness/chunks_case", "harness/chunks_ranks", "harness/collective_case", "harness/nccl_side",
                 "harness/ragged_case", "harness/random", "harness/rank_bench", "harness/ranks", "harness/transfer_case",
                 "oracle/adam_value", "oracle/collective", "oracle/dtype", "oracle/philox", "oracle/quantize",

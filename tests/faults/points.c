@@ -213,12 +213,6 @@ void points_offer(quern_group *group) { __atomic_store_n(&me.points->offered[me.
 
 /* ---- for the test ---- */
 
-bool points_await(const struct points *points, int stop) {
-    for (double end = rank_now() + POINT_LIMIT; rank_now() < end; rank_sleep(TICK))
-        if (get(&points->victim[stop])) return true;
-    return false;
-}
-
 void points_release(struct points *points, int stop) { set(&points->released[stop], 1); }
 
 void points_bury(struct points *points, int rank) {

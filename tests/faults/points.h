@@ -95,8 +95,6 @@ void points_end(bool failed);
 
 /* ---- for the test ---- */
 
-/* Waits until a rank has come to the stop; false: not within the limit of groups. */
-bool points_await(const struct points *points, int stop);
 void points_release(struct points *points, int stop);
 void points_end_limit(struct points *points, int rank);  /* whatever the rank waits for: its limit has ended */
 void points_hurry(struct points *points);                /* makes all clocks fast: limits end after a tenth of a second */

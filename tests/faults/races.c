@@ -154,56 +154,29 @@ static bool name_is_there(const struct rank *rank) {
     return lstat(path, &file) == 0;
 }
 
-/* Rank 1 comes when the test says so.  Whoever has the group finds the name free and can use the group. */
-static quern_status join_late(struct rank *rank) {
-    quern_group *group = NULL;
-    struct shared *shared = begin(rank);
-    points_enter_step(1);
-    if (rank->rank == 1) wait_for_test(rank);
-    quern_status status = create(rank, 2, &group);
-    if (status == QUERN_OK) rank_check(rank, !name_is_there(rank), "create has returned, and the name is there");
-    tell(rank, status);
-    while (!__atomic_load_n(&shared->returned[1 - rank->rank], __ATOMIC_ACQUIRE)) rank_sleep(2e-4);
-    if (group) rank_ok(rank, quern_barrier(group, NULL, NULL));
-    return quern_group_destroy(group);
-}
+/* How a group ends, or what rank 0 does when its first one was refused. */
+enum joining { FORMS, FAILS, AGAIN, LATER };
 
-/* Rank 0 forms a group of two, rank 1 joins, rank 2 comes under the same name for a group of three. */
-static quern_status join_poisoned(struct rank *rank) {
+/*
+ * Rank 0 forms a group of two, once or again, at once or when the test says so; the others come when it says so, and rank 2 for a
+ * group of three.  Whoever has the group finds the name free and can use the group.
+ */
+static quern_status join(struct rank *rank) {
+    const enum joining joining = *(const enum joining *)race_of(rank)->user;
     quern_group *group = NULL;
     begin(rank);
     points_enter_step(1);
     if (rank->rank) wait_for_test(rank);
-    tell(rank, create(rank, rank->rank == 2 ? 3 : 2, &group));
-    rank_check(rank, !group, "a poisoned group was joined");
-    return QUERN_OK;
-}
-
-/* Rank 0 tries again after its group was refused. */
-static quern_status join_another(struct rank *rank) {
-    quern_group *group = NULL;
-    begin(rank);
-    points_enter_step(1);
-    if (rank->rank) wait_for_test(rank);
-    if (rank->rank == 0) {
+    else if (joining >= AGAIN) {
         rank_status(rank, create(rank, 2, &group), QUERN_PEER_TIMEOUT);
-        points_enter_step(2);
+        if (joining == LATER) tell(rank, QUERN_PEER_TIMEOUT), wait_for_test(rank);
+        else points_enter_step(2);
     }
-    tell(rank, create(rank, 2, &group));
+    const quern_status status = create(rank, rank->rank == 2 ? 3 : 2, &group);
+    rank_check(rank, !group == (joining == FAILS), "%s", quern_status_string(status));
+    rank_check(rank, !group || !name_is_there(rank), "create has returned, and the name is there");
+    tell(rank, status);
     if (group) rank_ok(rank, quern_barrier(group, NULL, NULL));
-    return quern_group_destroy(group);
-}
-
-/* Rank 0 tries again when the test says so. */
-static quern_status join_later(struct rank *rank) {
-    quern_group *group = NULL;
-    begin(rank);
-    points_enter_step(1);
-    if (rank->rank == 0) tell(rank, create(rank, 2, &group));
-    rank_check(rank, !group, "a group of one rank");
-    wait_for_test(rank);
-    rank_ok(rank, create(rank, 2, &group));
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
 }
 
@@ -248,6 +221,7 @@ static const struct order
 enum { THREADS = 1 << RANK_THREADS, PROCESSES = 1 << RANK_PROCESSES, BOTH = THREADS | PROCESSES };
 
 static const bool stays = false, leaves = true;
+static const enum joining forms = FORMS, fails = FAILS, again = AGAIN, later = LATER;
 static const struct copying call = {false, 0}, by_plan = {true, 0}, second_window = {false, WINDOW_ROWS};
 
 static const struct race races[] = {
@@ -259,19 +233,19 @@ static const struct race races[] = {
      &leaves},
     {"the last comes before the sleep", meet_late, meets_late, HELD(2, 0, MEET_SLEEPING), BOTH, &stays},
     {"aborted behind the meeting", abort_behind, meets_late, HELD(2, 0, MEET_LOOKING), BOTH, NULL},
-    {"completed before the list", join_late, is_completed, HELD(2, 0, FORM_EXPIRING), BOTH, NULL},
-    {"completed before it is refused", join_late, is_completed, HELD(2, 0, FORM_REFUSING), BOTH, NULL},
-    {"refused before the last is counted", join_late, is_refused, HELD(2, 1, FORM_SEATED), BOTH, NULL},
-    {"refused before it is declared ready", join_late, is_refused, HELD(2, 1, FORM_NAME_REMOVED), BOTH, NULL},
-    {"the name before the group", join_late, has_a_name, HELD(2, 1, FORM_NAME_COMPARED), BOTH, NULL},
-    {"poisoned before its maker has a place", join_poisoned, is_poisoned_early, HELD(3, 0, FORM_FILLED), BOTH, NULL},
-    {"poisoned before it is joined", join_poisoned, is_poisoned, HELD(3, 1, FORM_LOOKED), BOTH, NULL},
-    {"poisoned before the place is complete", join_poisoned, is_poisoned, HELD(3, 1, FORM_CLAIMED), BOTH, NULL},
-    {"the name goes before the file is opened", join_later, vanishes, HELD(2, 1, FORM_FOUND), BOTH, NULL},
-    {"refused before it is looked at", join_another, is_another, HELD(2, 1, FORM_OPENED), BOTH, NULL},
-    {"refused, and its name still there", join_another, is_named,
+    {"completed before the list", join, is_completed, HELD(2, 0, FORM_EXPIRING), BOTH, &forms},
+    {"completed before it is refused", join, is_completed, HELD(2, 0, FORM_REFUSING), BOTH, &forms},
+    {"refused before the last is counted", join, is_refused, HELD(2, 1, FORM_SEATED), BOTH, &fails},
+    {"refused before it is declared ready", join, is_refused, HELD(2, 1, FORM_NAME_REMOVED), BOTH, &fails},
+    {"the name before the group", join, has_a_name, HELD(2, 1, FORM_NAME_COMPARED), BOTH, &forms},
+    {"poisoned before its maker has a place", join, is_poisoned_early, HELD(3, 0, FORM_FILLED), BOTH, &fails},
+    {"poisoned before it is joined", join, is_poisoned, HELD(3, 1, FORM_LOOKED), BOTH, &fails},
+    {"poisoned before the place is complete", join, is_poisoned, HELD(3, 1, FORM_CLAIMED), BOTH, &fails},
+    {"the name goes before the file is opened", join, vanishes, HELD(2, 1, FORM_FOUND), BOTH, &later},
+    {"refused before it is looked at", join, is_another, HELD(2, 1, FORM_OPENED), BOTH, &again},
+    {"refused, and its name still there", join, is_named,
      {.ranks = 2, .stop = {{POINT_HOLD, QUERN_POINT_FORM_OPENED, 1, 1, 0}, {POINT_HOLD, QUERN_POINT_POISON_SET, 0, 1, 0}}}, BOTH,
-     NULL},
+     &again},
 };
 
 /* ---- for the test ---- */

@@ -1,29 +1,15 @@
 /*
- * Adam's kernels on the emulator, under ThreadSanitizer: what the threads of a block share (the step, the tile, the scales), what
- * the blocks do (the ticket that counts a step, the largest parameter copied), and what one kernel leaves to the next (sums of
- * squares, clip coefficient, gradients).  A plain program, as race.c is; results are checked elsewhere.
- *
- *   race_adam     steps with a plan and with a list, of plain and full kernels, whose numbers come from kernels before them: by few
- *                 blocks, and by so many tiles that each warp takes several
- *
- * QUERN_TEST_PACK names a pack whose kernels are used instead of the library's.
+ * Adam's kernels: what the threads of a block share (the step, the tile, the scales), what the blocks do (the ticket that counts
+ * a step, the largest parameter copied), and what one kernel leaves to the next (sums of squares, clip coefficient, gradients).
+ * Steps with a plan and with a list, of plain and full kernels, whose numbers come from kernels before them: by few blocks, and by
+ * so many tiles that each warp takes several.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
-#include "quern.h"
+#include "race/race.h"
+#include "runtime/cuda_driver.h"
 
 enum { FEW = 3, MANY = 150, ELEMENTS = 2100, STEPS = 3 };  /* tensors; of so many elements there are two tiles */
-
-static void ok(quern_status status, const char *what) {
-    char detail[1024];
-    if (status == QUERN_OK) return;
-    quern_error_detail(detail, sizeof detail);
-    printf("race_adam: %s: %s\n", what, detail);
-    exit(EXIT_FAILURE);
-}
 
 /* The inputs of a training step besides its tensors, all in the memory of the device. */
 struct numbers {
@@ -54,12 +40,12 @@ static void make_tensor(const struct run *run, int64_t place) {
     const size_t bytes = sizeof(float) * (size_t)count + 1;
     memset(values, 0x3C, sizeof values);
     run->tensors[place] = (quern_adam_tensor){
-        .param = driver_memory(bytes, values), .grad = driver_memory(bytes, NULL), .m = driver_memory(bytes, NULL),
-        .v = driver_memory(bytes, NULL), .v_max = driver_memory(bytes, NULL), .copy = driver_memory(bytes, NULL),
-        .m_scale = driver_memory(bytes, NULL), .v_scale = driver_memory(bytes, NULL), .v_max_scale = driver_memory(bytes, NULL),
+        .param = device_memory(bytes, values), .grad = device_memory(bytes, NULL), .m = device_memory(bytes, NULL),
+        .v = device_memory(bytes, NULL), .v_max = device_memory(bytes, NULL), .copy = device_memory(bytes, NULL),
+        .m_scale = device_memory(bytes, NULL), .v_scale = device_memory(bytes, NULL), .v_max_scale = device_memory(bytes, NULL),
         .copy_scale = &run->numbers->copy_scale, .copy_max = &run->numbers->copy_max, .count = count,
     };
-    run->micro[place] = (quern_gradient){.grad = driver_memory(bytes, values), .main_grad = run->tensors[place].grad,
+    run->micro[place] = (quern_gradient){.grad = device_memory(bytes, values), .main_grad = run->tensors[place].grad,
                                          .count = count};
 }
 
@@ -67,24 +53,24 @@ static void free_tensor(const struct run *run, int64_t place) {
     const quern_adam_tensor *t = &run->tensors[place];
     const void *arrays[] = {t->param, t->grad, t->m, t->v, t->v_max, t->copy, t->m_scale, t->v_scale, t->v_max_scale,
                             run->micro[place].grad};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) driver_free(arrays[i]);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free_device_memory(arrays[i]);
 }
 
 static void open_run(struct run *run, quern_device *device, int64_t count) {
     static const struct numbers numbers = {.lr = 0.01f, .grad_scale = 8, .copy_scale = 2};
     *run = (struct run){.device = device, .count = count, .workspace_bytes = 1 << 14};
-    run->numbers = driver_memory(sizeof numbers, &numbers);
-    run->workspace = driver_memory(run->workspace_bytes, NULL);
+    run->numbers = device_memory(sizeof numbers, &numbers);
+    run->workspace = device_memory(run->workspace_bytes, NULL);
     run->tensors = calloc((size_t)count, sizeof *run->tensors);
     run->micro = calloc((size_t)count, sizeof *run->micro);
-    if (!run->tensors || !run->micro) exit(EXIT_FAILURE);
+    CHECK(run->tensors && run->micro);
     for (int64_t place = 0; place < count; place++) make_tensor(run, place);
 }
 
 static void close_run(struct run *run) {
     for (int64_t place = 0; place < run->count; place++) free_tensor(run, place);
-    driver_free(run->workspace);
-    driver_free(run->numbers);
+    free_device_memory(run->workspace);
+    free_device_memory(run->numbers);
     free(run->tensors);
     free(run->micro);
 }
@@ -122,7 +108,7 @@ static void accumulate(const struct run *run) {
     args.gradients = run->micro;
     args.gradient_count = run->count;
     args.zero_grads = 1;
-    ok(quern_accumulate(run->device, &args, NULL), "quern_accumulate");
+    OK(quern_accumulate(run->device, &args, NULL));
 }
 
 static void norm(const struct run *run, quern_dtype dtype, const quern_adam_plan *plan) {
@@ -132,33 +118,30 @@ static void norm(const struct run *run, quern_dtype dtype, const quern_adam_plan
     args.max_norm = 1;
     args.grad_scale_pointer = &run->numbers->grad_scale;
     args.norm = &run->numbers->norm, args.clip = &run->numbers->clip, args.found_inf = &run->numbers->found_inf;
-    ok(quern_gradient_norm(run->device, &args, run->workspace, run->workspace_bytes, NULL), "quern_gradient_norm");
+    OK(quern_gradient_norm(run->device, &args, run->workspace, run->workspace_bytes, NULL));
 }
 
 /* The norm of the plan's gradients, then a step with the plan and one with the list, which counts in the workspace. */
 static void take_steps(const struct run *run, const quern_adam_args *listed) {
     quern_adam_args planned = *listed;
-    ok(quern_adam_plan_create(run->device, listed, &planned.plan), "quern_adam_plan_create");
+    OK(quern_adam_plan_create(run->device, listed, &planned.plan));
     planned.tensors = NULL;
     planned.tensor_count = 0;
     for (int step = 0; step < STEPS; step++) {
         if (listed->grad_dtype == QUERN_F32) accumulate(run);
         norm(run, listed->grad_dtype, planned.plan);
-        ok(quern_adam(run->device, &planned, NULL, 0, NULL), "quern_adam with a plan");
-        ok(quern_adam(run->device, listed, run->workspace, run->workspace_bytes, NULL), "quern_adam with a list");
+        OK(quern_adam(run->device, &planned, NULL, 0, NULL));
+        OK(quern_adam(run->device, listed, run->workspace, run->workspace_bytes, NULL));
     }
-    if (driver_synchronize()) ok(QUERN_CUDA_ERROR, "a kernel failed");
+    CHECK(!driver->context_synchronize());
     quern_adam_plan_destroy(planned.plan);
 }
 
-int main(void) {
+void run_adam(void) {
     static const int64_t counts[] = {FEW, MANY};
-    const char *pack = getenv("QUERN_TEST_PACK");
     quern_device *device;
-    if (pack) ok(quern_load_pack(pack), "quern_load_pack");
-    ok(quern_device_open(QUERN_CUDA, 0, &device), "quern_device_open");
-    ok(quern_prepare(device, QUERN_ADAM), "quern_prepare");
-    driver_open();
+    OK(quern_device_open(QUERN_CUDA, 0, &device));
+    OK(quern_prepare(device, QUERN_ADAM));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct run run;
         open_run(&run, device, counts[i]);
@@ -167,6 +150,4 @@ int main(void) {
         close_run(&run);
     }
     quern_device_close(device);
-    printf("1 passed, 0 failed\n");
-    return EXIT_SUCCESS;
 }

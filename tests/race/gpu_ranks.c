@@ -1,19 +1,12 @@
 /*
- * Barriers, all-to-alls, collectives and quantised chunks of GPU ranks on the emulator, under ThreadSanitizer, which reports where
- * one rank's kernel relies on an order that no signal gives, even when the result happens to be right.  A plain program, as race.c
- * is; results are checked elsewhere.
- *
- *   race_gpu_ranks        calls whose outputs are the inputs of the next, by metadata on the host, on the device, and by plans,
- *                         small and large collectives, and chunks that a second stream reads as they come
- *
- * QUERN_TEST_PACK names a pack whose kernels are used instead of the library's.
+ * Barriers, all-to-alls, collectives and quantised chunks of GPU ranks, where one rank's kernel may rely on an order that no signal
+ * gives: calls whose outputs are the inputs of the next, by metadata on the host, on the device, and by plans, small and large
+ * collectives, and chunks that a second stream reads as they come.
  */
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "quern.h"
+#include "race/race.h"
+#include "runtime/cuda_driver.h"
 
 enum { RANKS = 3, UPDATES = 2, ENTRIES = RANKS * UPDATES, SLICE = 10, ROW_BYTES = 333, ROWS = ENTRIES * SLICE, ROUNDS = 3 };
 
@@ -26,77 +19,45 @@ enum { LARGE = 45056, BOARD = RANKS * LARGE };
 enum { CHUNK_ROWS = 4, CHUNKS_ROWS = 10, CHUNKS_COLUMNS = 1504, CHUNKS = 3, ELEMENTS = CHUNKS_ROWS * CHUNKS_COLUMNS };
 enum { READY = RANKS * ELEMENTS, CHUNKS_BYTES = READY + RANKS * CHUNKS * 4 };
 
-typedef unsigned long long pointer;
-
-static struct {
-    int (*alloc)(pointer *p, size_t bytes);
-    int (*to_device)(pointer to, const void *from, size_t bytes);
-    int (*copy)(pointer to, pointer from, size_t bytes, void *stream);
-    int (*set_context)(void *context);
-    int (*retain)(void **context, int device);
-    int (*make_stream)(void **stream, unsigned flags);
-    int (*synchronize)(void *stream);
-    int (*make_event)(void **event, unsigned flags);
-    int (*record)(void *event, void *stream);
-    int (*await)(void *stream, void *event, unsigned flags);
-} driver;
-
-static void fail(const char *what) {
-    char detail[1024];
-    quern_error_detail(detail, sizeof detail);
-    printf("race_gpu_ranks: %s: %s\n", what, detail);
-    exit(EXIT_FAILURE);
-}
-
-static void find(void *library, const char *name, void *function) {
-    void *address = dlsym(library, name);
-    if (!address) fail(name);
-    memcpy(function, &address, sizeof address);
-}
-
-static void open_driver(void) {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (!library) fail(dlerror());
-    find(library, "cuMemAlloc_v2", &driver.alloc);
-    find(library, "cuMemcpyHtoD_v2", &driver.to_device);
-    find(library, "cuMemcpyDtoDAsync_v2", &driver.copy);
-    find(library, "cuCtxSetCurrent", &driver.set_context);
-    find(library, "cuDevicePrimaryCtxRetain", &driver.retain);
-    find(library, "cuStreamCreate", &driver.make_stream);
-    find(library, "cuStreamSynchronize", &driver.synchronize);
-    find(library, "cuEventCreate", &driver.make_event);
-    find(library, "cuEventRecord", &driver.record);
-    find(library, "cuStreamWaitEvent", &driver.await);
-}
-
-static void ok(quern_status status, const char *what) {
-    if (status != QUERN_OK) fail(what);
-}
-
 /* ---- three ranks and their memory ---- */
 
 struct rank {
     quern_device *device;
-    void *context, *stream;
-    void *second, *has_read;                 /* a stream that reads chunks, and an event */
+    CUcontext context;
+    CUstream stream, second;                 /* the second one reads chunks */
+    CUevent has_read;
     void *boards[2], *workspace;             /* symmetric; a call reads one board and writes the other */
     void *chunks;                            /* symmetric: the codes of all ranks, and the words that say which are ready */
-    pointer numbers, state, amax, codes;     /* the input of a quantisation, its workspace and result; a chunk that was read */
+    void *numbers, *state, *amax, *codes;    /* the input of a quantisation, its workspace and result; a chunk that was read */
     int32_t metadata[4][ENTRIES];
     const int32_t *on_device;                /* the same */
-    pointer copy;                            /* of the board that was written last */
+    void *copy;                              /* of the board that was written last */
 };
 
 static struct rank ranks[RANKS];
 static quern_group *groups[RANKS];
 
+/* Makes its context current. */
+static void enter(const struct rank *rank) {
+    CUcontext popped;
+    driver->context_pop(&popped);
+    CHECK(!driver->context_push(rank->context));
+}
+
+/* On a stream. */
+static void copy(void *to, const void *from, size_t bytes, CUstream stream) {
+    CHECK(!driver->copy_on_device_async((uintptr_t)to, (uintptr_t)from, bytes, stream));
+}
+
 static void open_rank(int rank) {
     struct rank *mine = &ranks[rank];
-    ok(quern_device_open(QUERN_CUDA, rank, &mine->device), "quern_device_open");
-    ok(quern_prepare(mine->device, PREPARED), "quern_prepare");
-    if (driver.retain(&mine->context, rank) || driver.set_context(mine->context) || driver.make_stream(&mine->stream, 1) ||
-        driver.make_stream(&mine->second, 1) || driver.make_event(&mine->has_read, 2))
-        fail("no stream");
+    OK(quern_device_open(QUERN_CUDA, rank, &mine->device));
+    OK(quern_prepare(mine->device, PREPARED));
+    CHECK(!driver->context_retain(&mine->context, rank));
+    enter(mine);
+    CHECK(!driver->stream_create(&mine->stream, CU_STREAM_NON_BLOCKING) &&
+          !driver->stream_create(&mine->second, CU_STREAM_NON_BLOCKING) &&
+          !driver->event_create(&mine->has_read, CU_EVENT_DISABLE_TIMING));
 }
 
 static void open_group(void) {
@@ -108,29 +69,27 @@ static void open_group(void) {
         args[rank].name = "race_gpu_ranks", args[rank].device = ranks[rank].device;
         args[rank].timeout = 200;
     }
-    ok(quern_group_create(args, RANKS, groups), "quern_group_create");
+    OK(quern_group_create(args, RANKS, groups));
 }
 
 static void allocate(size_t bytes, size_t offset) {
     size_t sizes[RANKS] = {bytes, bytes, bytes};
     void *parts[RANKS];
-    ok(quern_symmetric_alloc(groups, RANKS, sizes, parts), "quern_symmetric_alloc");
+    OK(quern_symmetric_alloc(groups, RANKS, sizes, parts));
     for (int rank = 0; rank < RANKS; rank++) memcpy((char *)&ranks[rank] + offset, &parts[rank], sizeof *parts);
 }
 
 /* All slices have the same length and fill the outputs. */
 static void make_metadata(int rank) {
     struct rank *mine = &ranks[rank];
-    pointer p;
     for (int entry = 0; entry < ENTRIES; entry++) {
         mine->metadata[0][entry] = entry * SLICE;
         mine->metadata[1][entry] = mine->metadata[3][entry] = SLICE;
         mine->metadata[2][entry] = (rank * UPDATES + entry % UPDATES) * SLICE;
     }
-    driver.set_context(mine->context);
-    if (driver.alloc(&p, sizeof mine->metadata) || driver.to_device(p, mine->metadata, sizeof mine->metadata)) fail("no memory");
-    mine->on_device = (const int32_t *)(size_t)p;
-    if (driver.alloc(&mine->copy, BOARD)) fail("no memory");
+    enter(mine);
+    mine->on_device = device_memory(sizeof mine->metadata, mine->metadata);
+    mine->copy = device_memory(BOARD, NULL);
 }
 
 static quern_ragged_all_to_all_args arguments(int rank, int from, int on_device) {
@@ -150,16 +109,14 @@ static quern_ragged_all_to_all_args arguments(int rank, int from, int on_device)
 
 /* Only the exit barrier of the call that wrote this data orders the read after the other ranks' writes. */
 static void read_output(int rank, int from) {
-    driver.set_context(ranks[rank].context);
-    if (driver.copy(ranks[rank].copy, (pointer)(size_t)ranks[rank].boards[!from], BOARD, ranks[rank].stream))
-        fail("no copy");
+    enter(&ranks[rank]);
+    copy(ranks[rank].copy, ranks[rank].boards[!from], BOARD, ranks[rank].stream);
 }
 
 static void call_all(int from, int on_device, size_t bytes) {
     for (int rank = 0; rank < RANKS; rank++) {
         const quern_ragged_all_to_all_args args = arguments(rank, from, on_device);
-        ok(quern_ragged_all_to_all(groups[rank], &args, ranks[rank].workspace, bytes, ranks[rank].stream),
-           "quern_ragged_all_to_all");
+        OK(quern_ragged_all_to_all(groups[rank], &args, ranks[rank].workspace, bytes, ranks[rank].stream));
         read_output(rank, from);
     }
 }
@@ -167,7 +124,7 @@ static void call_all(int from, int on_device, size_t bytes) {
 static void barrier_of(const int *members, int count) {
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.members = members, args.member_count = count;
-    for (int i = 0; i < count; i++) ok(quern_barrier(groups[members[i]], &args, ranks[members[i]].stream), "quern_barrier");
+    for (int i = 0; i < count; i++) OK(quern_barrier(groups[members[i]], &args, ranks[members[i]].stream));
 }
 
 /* Each operation, whose output is the next one's input. */
@@ -179,7 +136,7 @@ static void collect(int64_t bytes) {
             quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
             args.dtype = QUERN_F32, args.count = bytes / 4, args.root = 1, args.multiprocessors = 2;
             args.input = ranks[rank].boards[call % 2], args.output = ranks[rank].boards[!(call % 2)];
-            ok(calls[call](groups[rank], &args, NULL, 0, ranks[rank].stream), "a collective");
+            OK(calls[call](groups[rank], &args, NULL, 0, ranks[rank].stream));
             read_output(rank, call % 2);
         }
 }
@@ -190,10 +147,10 @@ static quern_quantize_chunks_args chunk_arguments(int rank, uint32_t value) {
     const struct rank *mine = &ranks[rank];
     quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
     args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3;
-    args.input = (const void *)(size_t)mine->numbers, args.output = mine->chunks;
+    args.input = mine->numbers, args.output = mine->chunks;
     args.ready = (uint32_t *)(void *)((char *)mine->chunks + READY), args.ready_value = value;
     args.rows = CHUNKS_ROWS, args.columns = CHUNKS_COLUMNS, args.chunk_rows = CHUNK_ROWS;
-    args.amax = (float *)(size_t)mine->amax;
+    args.amax = mine->amax;
     args.multiprocessors = 2;
     return args;
 }
@@ -201,7 +158,7 @@ static quern_quantize_chunks_args chunk_arguments(int rank, uint32_t value) {
 static size_t state_bytes(int rank) {
     const quern_quantize_chunks_args args = chunk_arguments(rank, 1);
     size_t bytes;
-    ok(quern_quantize_chunks_workspace(groups[rank], &args, &bytes), "quern_quantize_chunks_workspace");
+    OK(quern_quantize_chunks_workspace(groups[rank], &args, &bytes));
     return bytes;
 }
 
@@ -209,26 +166,23 @@ static void make_numbers(int rank) {
     struct rank *mine = &ranks[rank];
     static float numbers[ELEMENTS];
     for (int i = 0; i < ELEMENTS; i++) numbers[i] = (float)(i % 100 - rank);
-    driver.set_context(mine->context);
-    if (driver.alloc(&mine->numbers, sizeof numbers) || driver.to_device(mine->numbers, numbers, sizeof numbers) ||
-        driver.alloc(&mine->state, state_bytes(rank)) || driver.alloc(&mine->amax, sizeof(float)) ||
-        driver.alloc(&mine->codes, CHUNK_ROWS * CHUNKS_COLUMNS))
-        fail("no memory");
+    enter(mine);
+    mine->numbers = device_memory(sizeof numbers, numbers), mine->state = device_memory(state_bytes(rank), NULL);
+    mine->amax = device_memory(sizeof(float), NULL), mine->codes = device_memory(CHUNK_ROWS * CHUNKS_COLUMNS, NULL);
 }
 
 /* Only the word of a chunk orders the read after its casts.  The next casts are ordered after the read by the event. */
 static void read_chunks(int rank, uint32_t value) {
     const struct rank *mine = &ranks[rank];
     const quern_quantize_chunks_args args = chunk_arguments(rank, value);
-    driver.set_context(mine->context);
+    enter(mine);
     for (int word = 0; word < RANKS * CHUNKS; word++) {
         const int row = word % CHUNKS * CHUNK_ROWS, rows = CHUNKS_ROWS - row < CHUNK_ROWS ? CHUNKS_ROWS - row : CHUNK_ROWS;
         const size_t at = (size_t)(word / CHUNKS * ELEMENTS + row * CHUNKS_COLUMNS);
-        ok(quern_chunk_wait(groups[rank], args.ready + word, 1, value, 0, mine->second), "quern_chunk_wait");
-        if (driver.copy(mine->codes, (pointer)(size_t)mine->chunks + at, (size_t)rows * CHUNKS_COLUMNS, mine->second))
-            fail("no copy");
+        OK(quern_chunk_wait(groups[rank], args.ready + word, 1, value, 0, mine->second));
+        copy(mine->codes, (const char *)mine->chunks + at, (size_t)rows * CHUNKS_COLUMNS, mine->second);
     }
-    if (driver.record(mine->has_read, mine->second)) fail("no event");
+    CHECK(!driver->event_record(mine->has_read, mine->second));
 }
 
 /* One rank reads at a time: ThreadSanitizer has no numbers for the threads of more blocks. */
@@ -238,11 +192,10 @@ static void run_chunks(void) {
         read_chunks((int)value % RANKS, value);
         for (int rank = 0; rank < RANKS; rank++) {
             const quern_quantize_chunks_args args = chunk_arguments(rank, value);
-            driver.set_context(ranks[rank].context);
-            ok(quern_quantize_chunks(groups[rank], &args, (void *)(size_t)ranks[rank].state, state_bytes(rank), ranks[rank].stream),
-               "quern_quantize_chunks");
+            enter(&ranks[rank]);
+            OK(quern_quantize_chunks(groups[rank], &args, ranks[rank].state, state_bytes(rank), ranks[rank].stream));
         }
-        if (driver.await(reader->stream, reader->has_read, 0)) fail("no order");
+        CHECK(!driver->stream_wait_event(reader->stream, reader->has_read, 0));
     }
 }
 
@@ -257,7 +210,7 @@ static void run_rounds(size_t bytes, quern_ragged_plan *const (*plans)[RANKS]) {
         barrier_of(some, 2);
         for (int from = 0; from < 2; from++)
             for (int rank = 0; rank < RANKS; rank++) {
-                ok(quern_ragged_plan_run(plans[from][rank], ranks[rank].stream), "quern_ragged_plan_run");
+                OK(quern_ragged_plan_run(plans[from][rank], ranks[rank].stream));
                 read_output(rank, from);
             }
         barrier_of(all, 3);
@@ -271,35 +224,30 @@ static void make_plans(size_t bytes, quern_ragged_plan *(*plans)[RANKS]) {
         quern_ragged_all_to_all_args args[RANKS];
         size_t sizes[RANKS] = {bytes, bytes, bytes}, both[RANKS] = {2 * bytes, 2 * bytes, 2 * bytes};
         void *workspaces[RANKS];
-        ok(quern_symmetric_alloc(groups, RANKS, both, workspaces), "quern_symmetric_alloc");
+        OK(quern_symmetric_alloc(groups, RANKS, both, workspaces));
         for (int rank = 0; rank < RANKS; rank++) args[rank] = arguments(rank, from, 0);
-        ok(quern_ragged_plan_create(groups, RANKS, args, workspaces, sizes, plans[from]), "quern_ragged_plan_create");
+        OK(quern_ragged_plan_create(groups, RANKS, args, workspaces, sizes, plans[from]));
     }
 }
 
-int main(void) {
+void run_gpu_ranks(void) {
     size_t bytes;
     quern_ragged_plan *plans[2][RANKS];
-    const char *pack = getenv("QUERN_TEST_PACK");
-    if (pack) ok(quern_load_pack(pack), "quern_load_pack");
-    open_driver();
     open_group();
     allocate(BOARD, offsetof(struct rank, boards[0]));
     allocate(BOARD, offsetof(struct rank, boards[1]));
     allocate(CHUNKS_BYTES, offsetof(struct rank, chunks));
     for (int rank = 0; rank < RANKS; rank++) make_metadata(rank), make_numbers(rank);
     const quern_ragged_all_to_all_args args = arguments(0, 0, 0);
-    ok(quern_ragged_all_to_all_workspace(groups[0], &args, &bytes), "quern_ragged_all_to_all_workspace");
+    OK(quern_ragged_all_to_all_workspace(groups[0], &args, &bytes));
     allocate(bytes, offsetof(struct rank, workspace));
     make_plans(bytes, plans);
     run_rounds(bytes, (quern_ragged_plan *const (*)[RANKS])plans);
     run_chunks();
     for (int rank = 0; rank < RANKS; rank++) {
-        driver.set_context(ranks[rank].context);
-        if (driver.synchronize(ranks[rank].stream) || driver.synchronize(ranks[rank].second)) fail("a kernel failed");
-        ok(quern_group_status(groups[rank]), "quern_group_status");
+        enter(&ranks[rank]);
+        CHECK(!driver->stream_synchronize(ranks[rank].stream) && !driver->stream_synchronize(ranks[rank].second));
+        OK(quern_group_status(groups[rank]));
     }
-    for (int rank = 0; rank < RANKS; rank++) ok(quern_group_destroy(groups[rank]), "quern_group_destroy");
-    printf("1 passed, 0 failed\n");
-    return EXIT_SUCCESS;
+    for (int rank = 0; rank < RANKS; rank++) OK(quern_group_destroy(groups[rank]));
 }

@@ -1,33 +1,20 @@
 /*
- * What the GPU ranks of a process share, under ThreadSanitizer and without a driver: tasks that wait until no launch is under way
- * and nothing is pending, and the thread that watches groups, while the process forks.  A plain program, as ranks.c is.
- *
- *   race_idle [SCENE]       all scenes, or one
- *
- * The last line is `N passed, N failed`.
+ * What the GPU ranks of a process share, without a driver: tasks that wait until no launch is under way and nothing is pending, and
+ * the thread that watches groups, while the process forks.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "race/race.h"
 #include "ranks/watch.h"
 #include "runtime/idle.h"
 
 enum { THREADS = 4, ROUNDS = 2000, GROUPS = 400, FORKS = 20 };
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("race_idle: line %d: %s\n", __LINE__, #condition); \
-            exit(EXIT_FAILURE); \
-        } \
-    } while (0)
 
 static void run_threads(void *(*function)(void *number)) {
     pthread_t threads[THREADS];
@@ -61,12 +48,14 @@ static void end_task(struct quern_idle_task *task) {
     free(task);
 }
 
-static void queue_task(void) {
+static void queue(void (*run)(struct quern_idle_task *task)) {
     struct quern_idle_task *task = calloc(1, sizeof *task);
     CHECK(task);
-    task->run = end_task;
+    task->run = run;
     quern_when_idle(task);
 }
+
+static void queue_task(void) { queue(end_task); }
 
 /* What a rank's thread does: a launch, after which something is pending; later nothing is; now and then a task. */
 static void *launch_and_queue(void *number) {
@@ -129,11 +118,8 @@ static void outlast_a_launch(struct quern_idle_task *task) {
 }
 
 static void a_launch_within_a_task(void) {
-    struct quern_idle_task *task = calloc(1, sizeof *task);
-    CHECK(task);
     atomic_store(&entered, false);
-    task->run = outlast_a_launch;
-    quern_when_idle(task);
+    queue(outlast_a_launch);
     while (!atomic_load(&entered)) nap();
 }
 
@@ -194,22 +180,9 @@ static void *fork_and_watch(void *number) {
 
 static void forks(void) { run_threads(fork_and_watch); }
 
-int main(int count, char **arguments) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } scenes[] = {{"launches_and_tasks", launches_and_tasks},
-                  {"a_task_within_a_launch", a_task_within_a_launch},
-                  {"a_launch_within_a_task", a_launch_within_a_task},
-                  {"watched_groups", watched_groups},
-                  {"forks", forks}};
-    int passed = 0;
-    setvbuf(stdout, NULL, _IONBF, 0);
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-        if (count > 1 && strcmp(arguments[1], scenes[i].name) != 0) continue;
-        scenes[i].run();
-        passed++;
-    }
-    printf("%d passed, 0 failed\n", passed);
-    return EXIT_SUCCESS;
-}
+const struct scene idle_scenes[] = {{"launches_and_tasks", launches_and_tasks},
+                                    {"a_task_within_a_launch", a_task_within_a_launch},
+                                    {"a_launch_within_a_task", a_launch_within_a_task},
+                                    {"watched_groups", watched_groups},
+                                    {"forks", forks},
+                                    {NULL, NULL}};

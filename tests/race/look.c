@@ -1,38 +1,19 @@
-/*
- * Traces and dumps that begin and end, and threads that are set, while other threads call operations, under ThreadSanitizer.  A
- * plain program, as ranks.c is.
- *
- *   race_look [SCENE]       all scenes, or one
- *
- * The last line is `N passed, N failed`.
- */
+/* Traces and dumps that begin and end, and threads that are set, while other threads call operations. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "look/look.h"
-#include "quern.h"
+#include "race/race.h"
 
 enum { THREADS = 3, ROUNDS = 20, COUNT = 64 };
 
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            char detail[256]; \
-            quern_error_detail(detail, sizeof detail); \
-            printf("race_look: line %d: %s: %s\n", __LINE__, #condition, detail); \
-            exit(EXIT_FAILURE); \
-        } \
-    } while (0)
-
 static quern_device *device;         /* of all threads */
 static atomic_bool is_over;
-static char folder[] = "/tmp/quern-race-XXXXXX";
+static char folder[32];
 
 static void take_step(void) {
     float param[COUNT] = {1}, grad[COUNT] = {1}, m[COUNT] = {0}, v[COUNT] = {0};
@@ -40,42 +21,47 @@ static void take_step(void) {
     quern_adam_args args = QUERN_ADAM_ARGS_INIT;
     args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
     args.tensors = &tensor, args.tensor_count = 1, args.lr = 0.1, args.step = 1;
-    CHECK(quern_adam(device, &args, NULL, 0, NULL) == QUERN_OK);
+    OK(quern_adam(device, &args, NULL, 0, NULL));
 }
 
 /* With a device of its own, whose steps it may tell. */
 static void *call(void *unused) {
     quern_device *own;
-    CHECK(quern_device_open(QUERN_CPU, 0, &own) == QUERN_OK);
+    OK(quern_device_open(QUERN_CPU, 0, &own));
     for (int64_t step = 0; !atomic_load(&is_over); step++) {
         take_step();
-        CHECK(quern_step(own, step) == QUERN_OK);
+        OK(quern_step(own, step));
     }
     quern_device_close(own);
     return unused;
 }
 
-static void remove_all(void) {
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK(system(command) == 0);
-}
-
 static void run_beside(void (*act)(int round)) {
     pthread_t threads[THREADS];
+    char command[64];
+    quern_trace_most_events = 2000;  /* a trace is then full within a round, and its memory small */
+    strcpy(folder, "/tmp/quern-race-XXXXXX");
+    CHECK(mkdtemp(folder));
+    OK(quern_device_open(QUERN_CPU, 0, &device));
+    OK(quern_set_threads(device, 1, NULL, NULL));
+    OK(quern_prepare(device, QUERN_ADAM));
+    OK(quern_step(device, 0));
     atomic_store(&is_over, false);
     for (int i = 0; i < THREADS; i++) CHECK(!pthread_create(&threads[i], NULL, call, NULL));
     for (int round = 0; round < ROUNDS; round++) act(round);
     atomic_store(&is_over, true);
     for (int i = 0; i < THREADS; i++) CHECK(!pthread_join(threads[i], NULL));
+    quern_device_close(device);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
 }
 
 static void trace(int round) {
     char path[64];
     snprintf(path, sizeof path, "%s/%d.json", folder, round % 2);
-    CHECK(quern_trace_begin(path) == QUERN_OK);
+    OK(quern_trace_begin(path));
     take_step();
-    CHECK(quern_trace_end() == QUERN_OK);
+    OK(quern_trace_end());
 }
 
 /* Dumps of the step that has begun, each of which ends the one before. */
@@ -85,7 +71,7 @@ static void dump(int round) {
     snprintf(path, sizeof path, "%s/dump%d", folder, round);
     args.folder = path;
     args.most_bytes = 1 << 16;
-    CHECK(quern_dump_at(device, round % 3 == 2 ? NULL : &args) == QUERN_OK);
+    OK(quern_dump_at(device, round % 3 == 2 ? NULL : &args));
     take_step();
 }
 
@@ -109,36 +95,20 @@ static void second_hook(void *user, int64_t tasks, void (*task)(void *context, i
     run_all(tasks, task, context);
 }
 
-static void threads(int round) {
+static void set_threads(int round) {
     for (int i = 0; i < 5000; i++) {  /* so many that a call reads within one */
         const quern_parallel_for hooks[] = {first_hook, second_hook, NULL};
         const int hook = (round + i) % 3;
-        CHECK(quern_set_threads(device, 1 + i % 3, hooks[hook], hook < 2 ? &users[hook] : NULL) == QUERN_OK);
-        CHECK(quern_set_threads(NULL, 1 + i % 3, NULL, NULL) == QUERN_OK);
+        OK(quern_set_threads(device, 1 + i % 3, hooks[hook], hook < 2 ? &users[hook] : NULL));
+        OK(quern_set_threads(NULL, 1 + i % 3, NULL, NULL));
     }
     take_step();
 }
 
-static const struct {
-    const char *name;
-    void (*act)(int round);
-} scenes[] = {{"traces", trace}, {"dumps", dump}, {"traces_and_dumps", traces_and_dumps},
-              {"threads", threads}};
+static void traces(void) { run_beside(trace); }
+static void dumps(void) { run_beside(dump); }
+static void both(void) { run_beside(traces_and_dumps); }
+static void threads(void) { run_beside(set_threads); }
 
-int main(int argc, char **argv) {
-    int passed = 0;
-    quern_trace_most_events = 2000;  /* a trace is then full within a round, and its memory small */
-    CHECK(mkdtemp(folder));
-    CHECK(quern_device_open(QUERN_CPU, 0, &device) == QUERN_OK);
-    CHECK(quern_set_threads(device, 1, NULL, NULL) == QUERN_OK);
-    CHECK(quern_prepare(device, QUERN_ADAM) == QUERN_OK);
-    CHECK(quern_step(device, 0) == QUERN_OK);
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-        if (argc > 1 && strcmp(argv[1], scenes[i].name) != 0) continue;
-        run_beside(scenes[i].act);
-        passed++;
-    }
-    quern_device_close(device);
-    remove_all();
-    printf("%d passed, 0 failed\n", passed);
-}
+const struct scene look_scenes[] = {{"traces", traces}, {"dumps", dumps}, {"traces_and_dumps", both}, {"threads", threads},
+                                    {NULL, NULL}};

@@ -31,12 +31,6 @@ def run(program: Path, *words: str, **environment: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def run_emulated(program: str, capabilities: str, kernels: str, **environment: str) -> tuple[int, str]:
-    """The same of build/tests/PROGRAM on emulated devices."""
-    return run(BUILD / "tests" / program, QUERN_EMULATOR=capabilities, QUERN_EMULATOR_KERNELS=kernels, QUERN_EMULATOR_TIMEOUT="600",
-               LD_LIBRARY_PATH=str(BUILD / "emulator"), **environment)
-
-
 def is_silent(name: str, status: int, output: str) -> bool:
     silent = status == 0 and RACE not in output
     print(f"race: {name}: {'no race' if silent else 'FAILED'}", flush=True)
@@ -56,10 +50,13 @@ def is_reported(name: str, attempt: Callable[[], tuple[int, str]], symptoms: tup
     return False
 
 
-def main(real: Callable[[], Iterable[bool]], broken: Callable[[], Iterable[bool]]) -> int:
-    """Runs what the command line says."""
+def main(real: Callable[..., Iterable[bool]], broken: Callable[..., Iterable[bool]], words: Iterable[str] = ()) -> int:
+    """Runs what the command line says; with words, one of them is its first."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    if words:
+        parser.add_argument("word", choices=list(words))
     parser.add_argument("--broken", action="store_true", help="the broken variants instead of the real code")
-    results = list((broken if parser.parse_args().broken else real)())
+    arguments = parser.parse_args()
+    results = list((broken if arguments.broken else real)(*([arguments.word] if words else [])))
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if results and all(results) else 1

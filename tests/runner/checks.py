@@ -46,6 +46,7 @@ ON_EMULATOR = ("env", "LD_LIBRARY_PATH=build/emulator", "QUERN_EMULATOR_KERNELS=
 # An older GPU, whose barrier a check also needs: archives.py.
 OLDER = f"{{emulator}}/{archives.OLDER}.so"
 FAULTS, POINTS = "build/tests/faults/faults", "build/tests/faults/points"
+RACE_KERNELS, RACE_THREADS = "build/tests/race_kernels", "build/tests/race_threads"
 MEMORY_MODEL = ("build/memory_model/litmus", "build/memory_model/protocols")
 FUZZER = f"build/address/{best_cpu_target()}/fuzz"
 SILENT = (*fixed_addresses(), "env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable")
@@ -127,29 +128,23 @@ CHECKS = (
     Check("emulator", ("env", f"DRIVER={DRIVER[0]}", "sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"), DRIVER,
           with_nvcc=True, gate=None),
     Check("kernel pack", (PYTHON, "tests/checks/pack/run.py", "--all"), with_nvcc=True, gate=(PYTHON, "tests/checks/pack/run.py")),
-    Check("data races", (PYTHON, "tests/race/run.py"), ("build/tests/race", "emulator-thread", *emulated(*owners("cross_entropy"))),
-          with_nvcc=True, deep_only=True),
-    Check("races that must be found", (PYTHON, "tests/race/run.py", "--broken"),
-          ("build/tests/race", *emulated(*owners("cross_entropy"))), with_nvcc=True, deep_only=True),
-    Check("races of Adam that must be found", (PYTHON, "tests/race/adam.py", "--broken"),
-          ("build/tests/race_adam", *emulated(*owners("adam"))), with_nvcc=True, deep_only=True),
-    Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))),
-          with_nvcc=True, deep_only=True),
+    *(Check(name, (PYTHON, "tests/race/kernels.py", *words), (RACE_KERNELS, *targets), with_nvcc=True, deep_only=True,
+            by_chance=targets == DRIVER) for name, words, targets in (
+                ("data races", ("cross_entropy",), ("emulator-thread", *emulated(*owners("cross_entropy")))),
+                ("races that must be found", ("cross_entropy", "--broken"), emulated(*owners("cross_entropy"))),
+                ("races of Adam that must be found", ("adam", "--broken"), emulated(*owners("adam"))),
+                ("data races of Adam", ("adam",), emulated(*owners("adam"))),
+                ("data races of GPU ranks", ("gpu_ranks",), DRIVER),
+                ("races of GPU ranks that must be found", ("gpu_ranks", "--broken"), DRIVER))),
     Check("coverage", (PYTHON, "tests/checks/coverage.py"), with_counts=True, deep_only=True),
     Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",),
           gate=("env", "QUERN_TEST_SCALE=small", "build/tests/unloading/host")),
     Check("protocol models", (PYTHON, "tests/model/run.py", "--all"), gate=(PYTHON, "tests/model/run.py")),
     Check("memory model", (PYTHON, "tests/memory_model/run.py"), MEMORY_MODEL),
     Check("weaker memory orders", (PYTHON, "tests/memory_model/run.py", "--weaken"), MEMORY_MODEL, gate=None),
-    Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle"),
+    Check("data races of ranks", (PYTHON, "tests/race/threads.py"), (RACE_THREADS,), by_chance=True),
+    Check("races of ranks that must be found", (PYTHON, "tests/race/threads.py", "--broken"), (RACE_THREADS,), gate=None,
           by_chance=True),
-    Check("races of ranks that must be found", (PYTHON, "tests/race/ranks.py", "--broken"),
-          ("build/tests/race_ranks", "build/tests/race_idle"), gate=None, by_chance=True),
-    Check("data races of looking", (*SILENT, "build/tests/race_look"), ("build/tests/race_look",), by_chance=True),
-    Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True,
-          deep_only=True, by_chance=True),
-    Check("races of GPU ranks that must be found", (PYTHON, "tests/race/gpu_ranks.py", "--broken"),
-          ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True, deep_only=True, by_chance=True),
     *(Check(f"faults of {name}", (*environment, FAULTS, *words), (FAULTS,), by_chance=True,
             gate=(*environment, FAULTS, *words, "--part", "{eighth}/8")) for name, environment, words in (
                 ("ranks", (), ("ranks",)), ("hosts", (), ("hosts", "0", "60")),

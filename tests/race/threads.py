@@ -1,5 +1,5 @@
-"""ThreadSanitizer over thread ranks, and over what the GPU ranks of a process share: the library must be silent, and each of its
-variants without an order must be reported (see races.py).
+"""ThreadSanitizer over threads.c, idle.c and look.c: the library must be silent, and each of its variants without an order must be
+reported (see races.py).
 
 A variant is the library with one line changed and that file compiled again.
 """
@@ -18,7 +18,7 @@ from races import BUILD, ROOT
 
 THREAD = BUILD / "thread"
 FLAGS = ["-std=c11", "-O1", "-g", "-w", "-I", "include", "-I", "src", "-fsanitize=thread"]
-SYMPTOMS = (races.RACE, "ERROR: ThreadSanitizer", "race_idle: line")
+SYMPTOMS = (races.RACE, "ERROR: ThreadSanitizer", "race: ")
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class Variant:
     file: str
     old: str    # occurs exactly once
     new: str
-    scene: str  # in which it must be reported ...
-    program: str = "race_ranks"  # ... of this program
+    scene: str  # in which it must be reported
 
 
 VARIANTS = [
@@ -69,28 +68,17 @@ VARIANTS = [
             "    if (conn->out.ring) __atomic_add_fetch(&conn->out.ring->ends, 1, __ATOMIC_RELAXED);\n",
             "cancel_transfers"),
     Variant("tasks do not look for launches", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.launching, __ATOMIC_SEQ_CST) && !(",
-            "if (!(", "a_task_within_a_launch", "race_idle"),
+            "if (!(", "a_task_within_a_launch"),
     Variant("launches that have ended in no order", "src/runtime/idle.c",
             "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_RELEASE)", "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_RELAXED)",
-            "launches_and_tasks", "race_idle"),
+            "launches_and_tasks"),
     Variant("launches do not look for tasks", "src/runtime/idle.c",
-            "if (!__atomic_load_n(&idle.is_running, __ATOMIC_SEQ_CST)) return;", "return;", "a_launch_within_a_task", "race_idle"),
+            "if (!__atomic_load_n(&idle.is_running, __ATOMIC_SEQ_CST)) return;", "return;", "a_launch_within_a_task"),
     Variant("a group that is looked at after its end", "src/ranks/watch.c",
             "    pthread_mutex_lock(&watcher.lock);\n    drop(roster);\n    pthread_mutex_unlock(&watcher.lock);",
             "    drop(roster);",
-            "watched_groups", "race_idle"),
+            "watched_groups"),
 ]
-
-# What each program is linked from, besides the library.
-OBJECTS = {
-    "race_ranks": ("race/ranks.o", "harness/carrier.o", "harness/chunks_case.o", "harness/chunks_ranks.o",
-                   "harness/collective_case.o", "harness/ragged_case.o", "harness/rank_bench.o", "harness/ranks.o",
-                   "harness/nccl_side.o", "harness/random.o",
-                   "harness/transfer_case.o", "oracle/adam_value.o", "oracle/collective.o", "oracle/dtype.o", "oracle/philox.o",
-                   "oracle/quantize.o", "oracle/ragged_all_to_all.o"),
-    "race_idle": ("race/idle.o",),
-}
-
 
 def run(program: Path, *scene: str) -> tuple[int, str]:
     # The kernels are not instrumented: of them, those that call memcpy are seen.
@@ -104,17 +92,15 @@ def build_variant(variant: Variant, directory: Path) -> Path:
         raise SystemExit(f"{variant.file} has its text {text.count(variant.old)} times: {variant.old}")
     source = directory / Path(variant.file).name
     source.write_text(text.replace(variant.old, variant.new))
-    program = directory / variant.program
-    harness = [THREAD / "tests" / name for name in OBJECTS[variant.program]]
+    program = directory / "race_threads"
     subprocess.run(["clang", *FLAGS, "-c", source, "-o", source.with_suffix(".o")], check=True, cwd=ROOT)
-    subprocess.run(["clang", "-fsanitize=thread", *harness, source.with_suffix(".o"), THREAD / "libquern.a", "-lm", "-ldl",
-                    "-pthread", "-o", program], check=True, cwd=ROOT)
+    subprocess.run(["clang", "-fsanitize=thread", THREAD / "tests/race.a", source.with_suffix(".o"), THREAD / "libquern.a", "-lm",
+                    "-ldl", "-pthread", "-o", program], check=True, cwd=ROOT)
     return program
 
 
-def check_programs() -> Iterator[bool]:
-    for name in OBJECTS:
-        yield races.is_silent(name, *run(BUILD / "tests" / name))
+def check_program() -> Iterator[bool]:
+    yield races.is_silent("the library", *run(BUILD / "tests/race_threads"))
 
 
 def check_variants() -> Iterator[bool]:
@@ -125,4 +111,4 @@ def check_variants() -> Iterator[bool]:
 
 
 if __name__ == "__main__":
-    sys.exit(races.main(check_programs, check_variants))
+    sys.exit(races.main(check_program, check_variants))

@@ -1,16 +1,14 @@
 /*
- * Thread ranks under ThreadSanitizer, which reports a missing order even if this processor happens to keep it.
- * A plain program, since ThreadSanitizer does not work under Criterion; a process with a race ends with ThreadSanitizer's status.
+ * Thread ranks, what GPU ranks of a process share (idle.c), and traces, dumps and settings beside calls (look.c), under
+ * ThreadSanitizer.
  *
- *   race_ranks [SCENE]       all scenes, or one
+ *   race_threads [SCENE]       all scenes, or one
  *
  * The last line is `N passed, N failed`.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/chunks_ranks.h"
@@ -19,6 +17,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/transfer_case.h"
+#include "race/race.h"
 
 enum { RANKS = 4 };
 
@@ -271,7 +270,7 @@ static quern_status cancel_transfers(struct rank *rank) {
 static const struct {
     const char *name;
     rank_function *function;
-} scenes[] = {
+} rank_scenes[] = {
     {"meet", meet},
     {"meet_in_subsets", meet_in_subsets},
     {"split", split},
@@ -287,16 +286,23 @@ static const struct {
     {"destroy_while_watched", destroy_while_watched},
 };
 
+static bool is_wanted(const char *name, int count, char **words) { return count < 2 || strcmp(words[1], name) == 0; }
+
+/* Ranks are in processes of their own, which are forked while there are no other threads. */
 int main(int count, char **words) {
+    static const struct scene *const others[] = {idle_scenes, look_scenes};
     int passed = 0, failed = 0;
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-        if (count > 1 && strcmp(words[1], scenes[i].name) != 0) continue;
-        const char *wrong = ranks_run(&(struct ranks){.kind = RANK_THREADS, .count = RANKS, .function = scenes[i].function,
+    setvbuf(stdout, NULL, _IONBF, 0);
+    for (size_t i = 0; i < sizeof rank_scenes / sizeof *rank_scenes; i++) {
+        if (!is_wanted(rank_scenes[i].name, count, words)) continue;
+        const char *wrong = ranks_run(&(struct ranks){.kind = RANK_THREADS, .count = RANKS, .function = rank_scenes[i].function,
                                                       .shared_bytes = sizeof(struct board)});
-        if (wrong) printf("race_ranks: %s: %s\n", scenes[i].name, wrong);
-        passed += !wrong;
-        failed += wrong != NULL;
+        if (wrong) printf("race: %s: %s\n", rank_scenes[i].name, wrong);
+        *(wrong ? &failed : &passed) += 1;
     }
+    for (int i = 0; i < 2; i++)
+        for (const struct scene *scene = others[i]; scene->name; scene++)
+            if (is_wanted(scene->name, count, words)) scene->run(), passed++;
     printf("%d passed, %d failed\n", passed, failed);
     return failed || !passed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

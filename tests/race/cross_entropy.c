@@ -1,33 +1,14 @@
 /*
- * The kernels whose threads talk to each other, run on the emulator under ThreadSanitizer, which reports a missing barrier even
- * when the result happens to be right.  A plain program, since ThreadSanitizer does not work under Criterion; its exit status is
- * ThreadSanitizer's.  Results are checked elsewhere.
- *
- *   race        every cross-entropy row of the device but those of f16, which differ from those of bf16 in arithmetic alone; in
- *               place, forward only, skipped rows and each reduction, rows of one part and of several, by one block, by a cluster
- *               and split into parts
+ * The kernels of cross-entropy, whose threads talk to each other: every row of the device but those of f16, which differ from those
+ * of bf16 in arithmetic alone; in place, forward only, skipped rows and each reduction, rows of one part and of several, by one
+ * block, by a cluster and split into parts.
  */
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
 #include "kernels/kernel.h"
-#include "quern.h"
-
-static int failed, passed;
-
-static void expect(quern_status status, const char *what) {
-    char detail[512];
-    if (status == QUERN_OK) {
-        passed++;
-        return;
-    }
-    quern_error_detail(detail, sizeof detail);
-    printf("race: %s: %s\n", what, detail);
-    failed++;
-}
+#include "race/race.h"
+#include "runtime/cuda_driver.h"
 
 /*
  * One call: rows with every kind of label, logits of zero bits (their values do not matter here); with options if the row is a
@@ -43,24 +24,21 @@ static void run_case(quern_device *device, const struct quern_kernel *row, int64
     args.reduction = reduction;
     args.rows = ROWS;
     args.vocab = vocab;
-    args.logits = driver_memory(ROWS * (size_t)vocab * 4, NULL);
+    args.logits = device_memory(ROWS * (size_t)vocab * 4, NULL);
     args.grad = gradient ? (void *)args.logits : NULL;
-    args.labels = driver_memory(sizeof labels, labels);
-    args.loss = driver_memory(sizeof(float) * ROWS, NULL);
-    args.report = driver_memory(sizeof *args.report, NULL);
-    args.argmax = row->key.cross_entropy.full ? driver_memory(sizeof *args.argmax * ROWS, NULL) : NULL;
-    args.entropy = row->key.cross_entropy.full ? driver_memory(sizeof *args.entropy * ROWS, NULL) : NULL;
+    args.labels = device_memory(sizeof labels, labels);
+    args.loss = device_memory(sizeof(float) * ROWS, NULL);
+    args.report = device_memory(sizeof *args.report, NULL);
+    args.argmax = row->key.cross_entropy.full ? device_memory(sizeof *args.argmax * ROWS, NULL) : NULL;
+    args.entropy = row->key.cross_entropy.full ? device_memory(sizeof *args.entropy * ROWS, NULL) : NULL;
     args.label_smoothing = row->key.cross_entropy.full ? 0.1f : 0;
     size_t bytes;
-    expect(quern_cross_entropy_workspace(device, &args, &bytes), "workspace");
-    void *workspace = driver_memory(bytes + 1, NULL);
-    expect(quern_cross_entropy(device, &args, workspace, bytes, NULL), row->name);
-    if (driver_synchronize()) {
-        printf("race: %s failed\n", row->name);
-        failed++;
-    }
+    OK(quern_cross_entropy_workspace(device, &args, &bytes));
+    void *workspace = device_memory(bytes + 1, NULL);
+    OK(quern_cross_entropy(device, &args, workspace, bytes, NULL));
+    CHECK(!driver->context_synchronize());
     const void *buffers[] = {args.logits, args.labels, args.loss, args.report, args.argmax, args.entropy, workspace};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) driver_free(buffers[i]);
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) free_device_memory(buffers[i]);
 }
 
 static void run_vocab(quern_device *device, const struct quern_kernel *row, int64_t vocab) {
@@ -73,8 +51,8 @@ enum { SEVERAL_PARTS = 40000 };  /* columns: three parts of 16 bits each, five o
 
 static quern_device *open_device(void) {
     quern_device *device;
-    expect(quern_device_open(QUERN_CUDA, 0, &device), "open");
-    expect(quern_prepare(device, QUERN_CROSS_ENTROPY), "prepare");
+    OK(quern_device_open(QUERN_CUDA, 0, &device));
+    OK(quern_prepare(device, QUERN_CROSS_ENTROPY));
     return device;
 }
 
@@ -95,14 +73,12 @@ static void run_split(const struct quern_kernel *row) {
     quern_device_close(device);
 }
 
-int main(void) {
+void run_cross_entropy(void) {
     quern_device *device;
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    expect(quern_device_open(QUERN_CUDA, 0, &device), "open");
-    if (failed) return EXIT_FAILURE;
-    expect(quern_device_get_info(device, &info), "info");
-    driver_open();
     int rows = 0;
+    OK(quern_device_open(QUERN_CUDA, 0, &device));
+    OK(quern_device_get_info(device, &info));
     for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
         if (strcmp(row->target.name, info.target) || row->key.cross_entropy.stage != QUERN_STAGE_ROWS) continue;
         if (row->key.cross_entropy.logits == QUERN_F16) continue;
@@ -111,7 +87,5 @@ int main(void) {
         rows++;
     }
     quern_device_close(device);
-    printf("race: %d kernels of %s\n", rows, info.target);
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed || !rows ? EXIT_FAILURE : EXIT_SUCCESS;
+    CHECK(rows);
 }
