@@ -56,12 +56,12 @@ struct progress {
 
 static struct progress *progress;
 
-quern_status __real_quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed);
-quern_status __wrap_quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed);
+quern_status __real_quern_complete_quorum(const struct quern_membership *member, struct quern_membership **formed);
+quern_status __wrap_quern_complete_quorum(const struct quern_membership *member, struct quern_membership **formed);
 
-quern_status __wrap_quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed) {
+quern_status __wrap_quern_complete_quorum(const struct quern_membership *member, struct quern_membership **formed) {
     if (progress) __atomic_add_fetch(&progress->sealing, 1, __ATOMIC_ACQ_REL);
-    return __real_quern_seal_quorum(member, formed);
+    return __real_quern_complete_quorum(member, formed);
 }
 
 /* A rank that is lost earlier is only left out. */
