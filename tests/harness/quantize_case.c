@@ -170,6 +170,18 @@ void quantize_check(struct quantize_case *q, const char *what) {
     check(!memcmp(buffer_read(&q->input), q->inputs, q->input_bytes), "%s: the inputs have changed", what);
 }
 
+void quantize_check_run(struct quantize_case *q, const char *what) {
+    quantize_run(q);
+    quantize_model(&q->args);
+    quantize_check(q, what);
+}
+
+void quantize_check_cast(struct quantize_case *q, const char *what) {
+    quantize_run_cast(q);
+    quantize_model_cast(&q->args);
+    quantize_check(q, what);
+}
+
 void quantize_close(struct quantize_case *q) {
     quern_quantize_plan_destroy(q->plan);
     for (int array = 0; array < QUANTIZE_ARRAYS; array++) {

@@ -46,8 +46,10 @@ void quantize_run(struct quantize_case *q);
 void quantize_run_amax(struct quantize_case *q);
 void quantize_run_cast(struct quantize_case *q);
 
-/* Compares all bytes of the device with those of the host. */
+/* Compares all bytes of the device with those of the host; the other two call and model first. */
 void quantize_check(struct quantize_case *q, const char *what);
+void quantize_check_run(struct quantize_case *q, const char *what);
+void quantize_check_cast(struct quantize_case *q, const char *what);
 
 void quantize_close(struct quantize_case *q);
 #define OPEN_QUANTIZE(q, ...) struct quantize_case q CLOSED_BY(quantize_close); quantize_open(&q, __VA_ARGS__)

@@ -9,7 +9,6 @@
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gradient_case.h"
-#include "harness/random.h"
 #include "oracle/dtype.h"
 #include "oracle/gradients.h"
 

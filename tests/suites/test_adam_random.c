@@ -8,7 +8,6 @@
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
-#include "oracle/dtype.h"
 
 #define ONE_OF(dice, array) (array)[below(dice, (int64_t)COUNT(array))]
 

@@ -12,7 +12,6 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam_saved.h"
-#include "oracle/adam_value.h"
 
 static const int64_t counts[] = {70, 0, 1, 2100, 32, 33, 0};
 

@@ -99,9 +99,7 @@ static uint64_t hash_of_casts(const struct test_device *device, quern_dtype inpu
                 dtype_store(input, (void *)q.tensors[place].input, i, ldexp(2 * uniform(0, place, i) - 1, (int)(5 * place) - 6));
         q.args.rounding = k ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 5;
         quantize_upload(&q, false);
-        quantize_run(&q);
-        quantize_model(&q.args);
-        quantize_check(&q, "the model");   /* then the host has the bits of the device */
+        quantize_check_run(&q, "the model");   /* then the host has the bits of the device */
         for (int64_t place = 0; place < (int64_t)COUNT(counts); place++)
             hash = fnv1a(hash, q.tensors[place].output, (size_t)counts[place]);
         hash = fnv1a(fnv1a(hash, q.args.amax, sizeof(float[COUNT(counts)])), q.args.scale, sizeof(float[COUNT(counts)]));

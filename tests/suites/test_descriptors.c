@@ -23,7 +23,6 @@
 #include "harness/gather_store.h"
 #include "harness/looking.h"
 #include "harness/ranks.h"
-#include "harness/shrink_case.h"
 #include "harness/transfer_case.h"
 
 /* ---- what the library does with the numbers 0 to 2: it may move a descriptor away from them, and nothing else ---- */

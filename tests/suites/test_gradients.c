@@ -8,7 +8,6 @@
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/gradient_case.h"
-#include "harness/random.h"
 #include "oracle/dtype.h"
 #include "oracle/gradients.h"
 

@@ -5,24 +5,18 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -767,12 +761,8 @@ static quern_status report_the_end(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(group, reports_what_it_is_poisoned_with) {
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = report_the_end);
-}
-
 /* Each rank's process reads the environment. */
-Test(group, logs_the_report_when_a_wait_expires) {
+Test(group, reports_and_logs_what_it_is_poisoned_with) {
     char path[] = "/tmp/quern_log_XXXXXX", value[64], text[8192] = "";
     int file = mkstemp(path);
     check(file >= 0, "no file for the log");

@@ -119,19 +119,20 @@ static void end_sleep(struct rank *rank, quern_group *group, enum ending ending,
     rank_check(rank, !pthread_create(&thread, NULL, abort_group, group) && !pthread_join(thread, &failed) && !failed, "no abort");
 }
 
-/* The others wait in a barrier of the first two ranks, or in a barrier or split of all. */
+/* The others wait in a barrier of the first two ranks; before an abort in a split, or a barrier of all or of all but the last. */
 static quern_status sleep_until_the_end(struct rank *rank) {
-    static const int pair[] = {0, 1};
+    static const int first_ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
     const enum ending ending = *(const enum ending *)rank->user;
     for (int round = 0; round < 12; round++) {
-        const quern_barrier_args args = barrier_of(ending ? NULL : pair, 2);
+        const int count = ending ? rank->ranks - (round % 3 == 2 && rank->ranks > 2) : 2;
+        const quern_barrier_args args = barrier_of(count < rank->ranks ? first_ranks : NULL, count);
         quern_group *group = rank_group(rank, RANK_LIMIT), *part = group;
         rank_line_up(rank);
-        if (rank->rank == 0) end_sleep(rank, group, ending, ending ? rank->ranks - 1 : 1);
-        if (ending ? rank->rank > 0 : rank->rank < 2) {
+        if (rank->rank == 0) end_sleep(rank, group, ending, count - 1);
+        if (rank->rank < count && (rank->rank || !ending)) {
             sleeps_until_woken = true;
-            const quern_status status = ending && round % 2 ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part)
-                                                            : quern_barrier(group, &args, NULL);
+            const quern_status status = ending && round % 3 == 0 ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part)
+                                                                 : quern_barrier(group, &args, NULL);
             sleeps_until_woken = false;
             rank_check(rank, !was_forgotten, "nothing has woken it");
             rank_status(rank, status, ending ? QUERN_GROUP_ABORTED : QUERN_OK);

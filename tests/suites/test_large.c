@@ -85,7 +85,6 @@ static void check_far_rows(const struct test_device *device, quern_dtype dtype, 
 }
 
 Test(large, cross_entropy_rows_beyond_2_32) {
-    if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         OPEN_ROW(device, row);
         check_far_rows(&device, row->key.cross_entropy.logits, false);
@@ -123,7 +122,6 @@ static void check_far_product(const struct test_device *device, quern_blas *blas
 
 Test(large, products_of_rows_beyond_2_32) {
     quern_blas *blas;
-    if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
     OPEN_DEVICE(device, NULL);
     if (quern_blas_open(device.quern, NULL, &blas) != QUERN_OK) cr_skip_test("no BLAS");
     for (int i = 0; i < 6; i++) check_far_product(&device, blas, i % 2 ? QUERN_BF16 : QUERN_F32, i / 2);
@@ -269,7 +267,6 @@ static void check_long_tensor(const struct quern_kernel *row, bool with_plan) {
 }
 
 static void skip_where_it_takes_too_long(void) {
-    if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
     if (!strcmp(test_target(), "portable")) cr_skip_test("2^31 elements take minutes without vectors");
 }
 

@@ -25,6 +25,13 @@ static void expect_status(const struct gpu_group *group, quern_status status) {
     for (int rank = 0; rank < group->ranks; rank++) check_status(quern_group_status(group->group[rank]), status);
 }
 
+/* All meet in a barrier of a sound group. */
+static void meet(const struct gpu_group *group) {
+    gpu_group_barrier(group, ~0ull);
+    gpu_group_synchronize(group);
+    expect_status(group, QUERN_OK);
+}
+
 /* ---- exchanges of nothing, with buffers for which many blocks are useful ---- */
 
 static const int32_t none[MOST_GPU_RANKS];
@@ -48,6 +55,15 @@ static void plan(const struct gpu_bench *bench, quern_ragged_plan **plans) {
     size_t bytes[PAIR] = {WORKSPACE, WORKSPACE};
     for (int rank = 0; rank < PAIR; rank++) args[rank] = exchange_args(bench, rank);
     check_ok(quern_ragged_plan_create(bench->group->group, PAIR, args, bench->workspace, bytes, plans));
+}
+
+/* Another group in place of one that has failed, with memory of its own. */
+static void begin_again(struct gpu_bench *bench) {
+    struct gpu_group *group = bench->group;
+    gpu_bench_close(bench);
+    gpu_group_destroy(group);
+    gpu_group_create(group, 60, 0);
+    gpu_bench_open(bench, group, POOL, WORKSPACE);
 }
 
 /* ---- several groups on the same GPUs ---- */
@@ -123,10 +139,7 @@ Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
         for (int i = 0; i < BARRIERS_ONLY; i++) check_ok(quern_group_destroy(further[i]));
         device_close(&barriers);
         for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-        gpu_bench_close(&bench);
-        gpu_group_destroy(&group);
-        gpu_group_create(&group, 60, 0);
-        gpu_bench_open(&bench, &group, POOL, WORKSPACE);
+        begin_again(&bench);
     }
 }
 
@@ -149,9 +162,7 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_streams_of_their_own) {
             check_status(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE, (void *)stream),
                          QUERN_NOT_SUPPORTED);
         }
-    gpu_group_barrier(&group, ~0ull);
-    gpu_group_synchronize(&group);
-    expect_status(&group, QUERN_OK);
+    meet(&group);
 }
 
 /* Ranks of which each has a GPU may use its default stream. */
@@ -214,7 +225,6 @@ static void run_in_one_queue(bool same_order) {
 }
 
 Test(launch_cuda, groups_in_one_queue_launch_in_one_order) { run_in_one_queue(true); }
-
 Test(launch_cuda, groups_in_one_queue_and_two_orders_end_at_the_limit) { run_in_one_queue(false); }
 
 /* ---- the driver's calls ---- */
@@ -300,10 +310,7 @@ Test(launch_cuda, a_context_that_has_ended_poisons_the_group_at_once) {
     OPEN_BENCH((struct gpu_group_options){.ranks = PAIR, .timeout = 60});
     long calls = 1;
     for (int number = 1; number <= calls; number++) {
-        gpu_bench_close(&bench);
-        gpu_group_destroy(&group);
-        gpu_group_create(&group, 60, 0);
-        gpu_bench_open(&bench, &group, POOL, WORKSPACE);
+        begin_again(&bench);
         if (number == 1) {
             check_ok(exchange(&bench, 1));
             device_use(&group.device[0]);
@@ -340,8 +347,7 @@ Test(launch_cuda, an_exchange_that_lacks_its_copy_poisons_the_group) {
 /* The caller cannot know that its barrier has been launched, and destroy waits without the event. */
 Test(launch_cuda, an_operation_that_is_not_marked_poisons_the_group) {
     OPEN_GROUP(group, .ranks = PAIR, .timeout = 60);
-    gpu_group_barrier(&group, ~0ull);
-    gpu_group_synchronize(&group);
+    meet(&group);
     device_use(&group.device[0]);
     cuda_fail_call(BARRIER_CALLS, OUT_OF_MEMORY);
     check_status(quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
@@ -375,8 +381,7 @@ static void fail_after_launch(int with, const char *call, quern_status (*ask)(qu
     char pattern[200];
     OPEN_GROUP(group, .ranks = PAIR, .timeout = 60);
     check_ok(quern_symmetric_alloc(group.group, PAIR, (size_t[PAIR]){1, 1}, parts));
-    gpu_group_barrier(&group, ~0ull);
-    gpu_group_synchronize(&group);
+    meet(&group);
     cuda_fail_call(AFTER_VISIT, ends[with].error);
     check_status(ask(group.group[0]), expected_of(ask, ends[with].error, ends[with].name));
     cuda_fail_call(0, 0);
@@ -404,9 +409,7 @@ static void destroy_with_errors(void) {
     long calls = 1;
     OPEN_GROUP(group, .ranks = PAIR);
     for (long number = 1; number <= calls; number++) {
-        gpu_group_barrier(&group, ~0ull);
-        gpu_group_synchronize(&group);
-        expect_status(&group, QUERN_OK);
+        meet(&group);
         cuda_fail_call(number, number % 2 ? OUT_OF_MEMORY : ILLEGAL_ADDRESS);
         gpu_group_destroy(&group);
         calls = cuda_calls();
@@ -426,17 +429,14 @@ Test(launch_cuda, destroy_survives_any_error_by_pinned_memory) {
 /* An error that leaves the context usable is the caller's: it may call again. */
 Test(launch_cuda, a_failure_that_passes_poisons_nothing) {
     OPEN_GROUP(group, .ranks = PAIR);
-    gpu_group_barrier(&group, ~0ull);
-    gpu_group_synchronize(&group);
+    meet(&group);
     device_use(&group.device[0]);
     for (int number = 1; number < BARRIER_CALLS; number++) {
         cuda_fail_call(number, OUT_OF_MEMORY);
         check_status(quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
         cuda_fail_call(0, 0);
     }
-    gpu_group_barrier(&group, ~0ull);
-    gpu_group_synchronize(&group);
-    expect_status(&group, QUERN_OK);
+    meet(&group);
 }
 
 /* ---- limits ---- */

@@ -53,8 +53,7 @@ static struct launched launched_by(const struct test_device *device, const struc
     OPEN_INPUTS(inputs, c);
     const struct launched before = begin(device);
     OPEN_OUTPUTS(outputs, device, c, &inputs);
-    const struct launched got = since(device, before);
-    return got;
+    return since(device, before);
 }
 
 /* The kernel of whole rows that a call gets. */
@@ -325,55 +324,47 @@ static struct launched step_of(const struct test_device *device, int64_t tiles, 
     adam_session_open(&session, device, &problem);
     const struct launched before = begin(device);
     check_ok(adam_session_step(&session));
-    const struct launched got = since(device, before);
-    return got;
+    return since(device, before);
 }
 
 /* A norm has a block for each tile or as many as the device holds, and one block that adds the sums of few tiles. */
 static struct launched norm_of(const struct test_device *device, int64_t tiles) {
     const int64_t count = tiles ? (tiles - 1) * QUERN_LIST_TILE + 1 : 0;
-    struct buffer grad, norm, workspace;
     size_t bytes;
-    buffer_open(&grad, device, (size_t)count * 2 + 2, 0, NULL);
-    buffer_open(&norm, device, sizeof(float), 0, NULL);
+    OPEN_BUFFER(grad, device, (size_t)count * 2 + 2, 0, NULL);
+    OPEN_BUFFER(norm, device, sizeof(float), 0, NULL);
     const quern_gradient gradient = {grad.data, NULL, count};
     quern_gradient_norm_args args = QUERN_GRADIENT_NORM_ARGS_INIT;
     args.grad_dtype = QUERN_BF16, args.gradients = &gradient, args.gradient_count = 1, args.norm = norm.data;
     check_ok(quern_gradient_norm_workspace(device->quern, &args, &bytes));
     check(bytes == sizeof(double) * (size_t)(tiles + divide_up(tiles, QUERN_GRADIENT_NORM_PART)), "%lld tiles need %zu bytes",
           (long long)tiles, bytes);
-    buffer_open(&workspace, device, bytes, 16, NULL);
+    OPEN_BUFFER(workspace, device, bytes, 16, NULL);
     const struct launched before = begin(device);
     check_ok(quern_gradient_norm(device->quern, &args, bytes ? workspace.data : NULL, bytes, device->stream));
-    const struct launched got = since(device, before);
-    struct buffer *all[] = {&grad, &norm, &workspace};
-    for (size_t i = 0; i < COUNT(all); i++) buffer_close(all[i]);
-    return got;
+    return since(device, before);
 }
 
 /* So many small tensors, whose addresses are the launch's parameters. */
 static long long launches_of_tensors(const struct test_device *device, int64_t count, bool norm) {
-    struct buffer grads, mains, sum, workspace;
     quern_gradient *gradients = calloc((size_t)count, sizeof *gradients);
     size_t bytes;
     check(gradients, "no memory");
-    buffer_open(&grads, device, (size_t)count * 16, 0, NULL);
-    buffer_open(&mains, device, (size_t)count * 16, 0, NULL);
-    buffer_open(&sum, device, sizeof(float), 0, NULL);
+    OPEN_BUFFER(grads, device, (size_t)count * 16, 0, NULL);
+    OPEN_BUFFER(mains, device, (size_t)count * 16, 0, NULL);
+    OPEN_BUFFER(sum, device, sizeof(float), 0, NULL);
     for (int64_t i = 0; i < count; i++)
         gradients[i] = (quern_gradient){(char *)grads.data + 16 * i, norm ? NULL : (float *)mains.data + 4 * i, 1};
     quern_gradient_norm_args of_norm = QUERN_GRADIENT_NORM_ARGS_INIT;
     of_norm.grad_dtype = QUERN_F32, of_norm.gradients = gradients, of_norm.gradient_count = count, of_norm.norm = sum.data;
     check_ok(quern_gradient_norm_workspace(device->quern, &of_norm, &bytes));
-    buffer_open(&workspace, device, bytes, 16, NULL);
+    OPEN_BUFFER(workspace, device, bytes, 16, NULL);
     quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
     args.grad_dtype = QUERN_F32, args.gradients = gradients, args.gradient_count = count;
     const struct launched before = begin(device);
     check_ok(norm ? quern_gradient_norm(device->quern, &of_norm, workspace.data, bytes, device->stream)
                   : quern_accumulate(device->quern, &args, device->stream));
     const struct launched got = since(device, before);
-    struct buffer *all[] = {&grads, &mains, &sum, &workspace};
-    for (size_t i = 0; i < COUNT(all); i++) buffer_close(all[i]);
     free(gradients);
     return got.launches;
 }

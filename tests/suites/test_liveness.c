@@ -189,21 +189,29 @@ static void use_copies(quern_group *group, void *memory, quern_ragged_plan *plan
     if (!own || quern_barrier(own, NULL, NULL) != QUERN_OK || quern_group_destroy(own) != QUERN_OK) _exit(4);
 }
 
-static void let_child_use_copies(const char *name) {
+/* Symmetric memory, and a plan of an exchange of nothing; NULL: a call has failed. */
+static quern_ragged_plan *make_plan(quern_group *group, void **memory) {
+    static const int32_t none[2];
     const size_t bytes = 4096;
     size_t workspace_bytes = 0;
-    void *memory, *workspace;
+    void *workspace;
     quern_ragged_plan *plan;
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    int32_t none[2] = {0, 0};
-    int status;
-    quern_group *group = join(name, 0, 2);
     args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
-    if (!group || quern_symmetric_alloc(&group, 1, &bytes, &memory) != QUERN_OK ||
+    if (!group || quern_symmetric_alloc(&group, 1, &bytes, memory) != QUERN_OK ||
         quern_ragged_all_to_all_workspace(group, &args, &workspace_bytes) != QUERN_OK ||
         quern_symmetric_alloc(&group, 1, &workspace_bytes, &workspace) != QUERN_OK ||
         quern_ragged_plan_create(&group, 1, &args, &workspace, &workspace_bytes, &plan) != QUERN_OK)
-        _exit(EXIT_FAILURE);
+        return NULL;
+    return plan;
+}
+
+static void let_child_use_copies(const char *name) {
+    void *memory;
+    int status;
+    quern_group *group = join(name, 0, 2);
+    quern_ragged_plan *plan = make_plan(group, &memory);
+    if (!plan) _exit(EXIT_FAILURE);
     pid_t child = fork();
     if (child == 0) {
         use_copies(group, memory, plan);
@@ -218,20 +226,12 @@ static void let_child_use_copies(const char *name) {
 
 Test(liveness, a_forked_child_cannot_touch_its_parents_group) {
     const char *name = fresh_name();
-    const size_t bytes = 4096;
-    size_t workspace_bytes = 0;
-    void *memory, *workspace;
-    quern_ragged_plan *plan;
-    int32_t none[2] = {0, 0};
+    void *memory;
     int status;
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     pid_t process = start(let_child_use_copies, name);
     quern_group *group = join(name, 1, 2);
-    args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
-    check_ok(quern_symmetric_alloc(&group, 1, &bytes, &memory));
-    check_ok(quern_ragged_all_to_all_workspace(group, &args, &workspace_bytes));
-    check_ok(quern_symmetric_alloc(&group, 1, &workspace_bytes, &workspace));
-    check_ok(quern_ragged_plan_create(&group, 1, &args, &workspace, &workspace_bytes, &plan));
+    quern_ragged_plan *plan = make_plan(group, &memory);
+    check(plan, "no plan: %s", error_detail());
     check_ok(quern_barrier(group, NULL, NULL));
     check_ok(quern_ragged_plan_run(plan, NULL));
     check_ok(quern_ragged_plan_destroy(plan));

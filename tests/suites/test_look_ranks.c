@@ -22,15 +22,19 @@ static void come_late(const struct rank *rank, const quern_group *group) {
     while (!__atomic_load_n(&other->asleep_in_meeting, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
 }
 
-static void begin(struct rank *rank, const struct places *places) {
+/* All begin to look before the first call, and end after the last one. */
+static void begin(struct rank *rank) {
+    const struct places *places = rank->user;
     quern_dump_args args = QUERN_DUMP_ARGS_INIT;
     args.folder = places->run[rank->rank];
     rank_ok(rank, quern_dump_at(rank->device, &args));
     rank_ok(rank, quern_step(rank->device, 0));
     if (rank->rank == 0) rank_ok(rank, quern_trace_begin(places->trace));
+    rank_line_up(rank);
 }
 
 static void end(struct rank *rank) {
+    rank_line_up(rank);
     if (rank->rank == 0) rank_ok(rank, quern_trace_end());
     rank_ok(rank, quern_step(rank->device, 1));
 }
@@ -52,10 +56,24 @@ static const struct places *open_places(struct places *places) {
     return places;
 }
 
+#define LOOK_AT(places, ...) \
+    struct places places; \
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .user = open_places(&places), .function = __VA_ARGS__)
+
 static char *index_line(const struct places *places, int rank, const char *operation) {
     char path[600];
     snprintf(path, sizeof path, "%s/index.jsonl", places->run[rank]);
     return find_in(path, operation, "\"status\":\"QUERN_OK\"");
+}
+
+/* A tensor in a file of a rank's dump has these bytes. */
+static void check_tensor(const struct places *places, int rank, const char *file, const char *tensor, const char *dtype,
+                         const char *shape, const void *expected) {
+    char path[600];
+    size_t bytes;
+    snprintf(path, sizeof path, "%s/%s.safetensors", places->run[rank], file);
+    const void *written = read_tensor(path, tensor, dtype, shape, &bytes);
+    check(!memcmp(written, expected, bytes), "rank %d: %s of %s differs", rank, tensor, file);
 }
 
 /* ---- waits ---- */
@@ -63,8 +81,7 @@ static char *index_line(const struct places *places, int rank, const char *opera
 static quern_status meet_late(struct rank *rank) {
     quern_group *group = rank_group_met(rank, RANK_LIMIT);
     rank_line_up(rank);
-    begin(rank, rank->user);
-    rank_line_up(rank);
+    begin(rank);
     if (rank->rank == 1) come_late(rank, group);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     end(rank);
@@ -107,8 +124,7 @@ static quern_status wait_in_vain(struct rank *rank) {
 }
 
 Test(look_ranks, a_wait_in_vain_has_its_status) {
-    struct places places;
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = wait_in_vain, .user = open_places(&places));
+    LOOK_AT(places, wait_in_vain);
     find_in(places.trace, "\"cat\":\"wait\"", "\"for\":[1],\"missing\":1,\"status\":\"QUERN_PEER_TIMEOUT\"");
     find_in(places.trace, "\"name\":\"barrier\"", "\"status\":\"QUERN_PEER_TIMEOUT\"");
 }
@@ -172,9 +188,8 @@ Test(look_ranks, each_wait_is_within_the_call_that_it_names) {
     static const char *const calls[] = {"symmetric_alloc", "ragged_plan_create", "ragged_sizes", "group_split", "group_create",
                                         "group_destroy", "group_shrink", "symmetric_free", "ragged_plan_destroy"};
     enum { LATE = 4 };
-    struct places places;
     char part[64];
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = live, .user = open_places(&places));
+    LOOK_AT(places, live);
     char *text = read_text(places.trace, NULL);
     for (int i = 0; i < (int)(sizeof calls / sizeof *calls); i++) {
         snprintf(part, sizeof part, "\"name\":\"%s\"", calls[i]);
@@ -193,20 +208,17 @@ Test(look_ranks, each_wait_is_within_the_call_that_it_names) {
 static quern_status dump_only_operations(struct rank *rank) {
     quern_group *groups[] = {rank_group_met(rank, RANK_LIMIT), NULL};
     void *memory;
-    begin(rank, rank->user);
-    rank_line_up(rank);
+    begin(rank);
     rank_ok(rank, quern_symmetric_alloc(groups, 1, &(size_t){64}, &memory));
     rank_ok(rank, quern_group_split(groups, 1, (const int[]){0}, &rank->rank, &groups[1]));
     rank_ok(rank, quern_barrier(groups[0], NULL, NULL));
-    rank_line_up(rank);
     end(rank);
     rank_ok(rank, quern_group_destroy(groups[1]));
     return quern_group_destroy(groups[0]);
 }
 
 Test(look_ranks, a_dump_has_operations_alone) {
-    struct places places;
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = dump_only_operations, .user = open_places(&places));
+    LOOK_AT(places, dump_only_operations);
     char *text = read_text(path_in(places.run[0], "index.jsonl"), NULL);
     check(count_lines(text, "\"sequence\":", "") == 1 && count_lines(text, "\"sequence\":0", "\"barrier\"") == 1, "%s", text);
 }
@@ -257,32 +269,22 @@ static quern_status exchange(struct rank *rank) {
     quern_ragged_plan *plan;
     rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, 1, ROW));
     rank_ok(rank, quern_ragged_plan_create(&group, 1, &exchange.args, &exchange.workspace, &exchange.bytes, &plan));
-    begin(rank, rank->user);
-    rank_line_up(rank);
+    begin(rank);
     rank_ok(rank, rank_exchange_run(group, &exchange));
     rank_ok(rank, quern_ragged_plan_run(plan, NULL));
-    rank_line_up(rank);
     end(rank);
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     return quern_group_destroy(group);
 }
 
-static void check_rows(const struct places *places, int rank, const char *file, const char *tensor, const char *expected) {
-    char path[600];
-    snprintf(path, sizeof path, "%s/%s.safetensors", places->run[rank], file);
-    check(!memcmp(read_tensor(path, tensor, "U8", "[2,5]", NULL), expected, PAIR * ROW), "rank %d: %s of %s differs", rank, tensor,
-          file);
-}
-
 Test(look_ranks, exchanges_have_their_rows) {
     static const char *const outputs[PAIR] = {"firstfirst", "seconsecon"};
-    struct places places;
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = exchange, .user = open_places(&places));
+    LOOK_AT(places, exchange);
     for (int rank = 0; rank < PAIR; rank++) {
-        check_rows(&places, rank, "000000.ragged_all_to_all.in", "input", "firstsecon");
-        check_rows(&places, rank, "000000.ragged_all_to_all.in", "output", "----------");
-        check_rows(&places, rank, "000000.ragged_all_to_all.out", "output", outputs[rank]);
-        check_rows(&places, rank, "000001.ragged_plan_run.out", "output", outputs[rank]);
+        check_tensor(&places, rank, "000000.ragged_all_to_all.in", "input", "U8", "[2,5]", "firstsecon");
+        check_tensor(&places, rank, "000000.ragged_all_to_all.in", "output", "U8", "[2,5]", "----------");
+        check_tensor(&places, rank, "000000.ragged_all_to_all.out", "output", "U8", "[2,5]", outputs[rank]);
+        check_tensor(&places, rank, "000001.ragged_plan_run.out", "output", "U8", "[2,5]", outputs[rank]);
         char *line = index_line(&places, rank, "\"operation\":\"ragged_all_to_all\"");
         check(strstr(line, "\"name\":\"output_offsets\",\"access\":\"in\",\"dtype\":\"I32\",\"shape\":[2,1]"), "%s", line);
         check(strstr(line, "\"row_bytes\":5"), "%s", line);
@@ -301,24 +303,18 @@ static quern_status transfer(struct rank *rank) {
     args.items = &item, args.item_count = 1, args.key = 8;
     if (rank->rank == 1) memcpy(text, "words", ROW);
     rank_ok(rank, quern_transfer_prepare(group, &args, &transfer));
-    begin(rank, rank->user);
-    rank_line_up(rank);
+    begin(rank);
     rank_ok(rank, quern_transfer_start(transfer, NULL));
     rank_ok(rank, quern_transfer_wait(transfer, 0));
-    rank_line_up(rank);
     end(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
     return quern_group_destroy(group);
 }
 
 Test(look_ranks, transfers_have_what_they_send_and_receive) {
-    struct places places;
-    char path[600];
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = transfer, .user = open_places(&places));
-    snprintf(path, sizeof path, "%s/000000.transfer_start.in.safetensors", places.run[1]);
-    check(!memcmp(read_tensor(path, "sent.0", "U8", "[5]", NULL), "words", ROW), "another message was sent");
-    snprintf(path, sizeof path, "%s/000001.transfer_wait.out.safetensors", places.run[0]);
-    check(!memcmp(read_tensor(path, "received.0", "U8", "[5]", NULL), "words", ROW), "another message was received");
+    LOOK_AT(places, transfer);
+    check_tensor(&places, 1, "000000.transfer_start.in", "sent.0", "U8", "[5]", "words");
+    check_tensor(&places, 0, "000001.transfer_wait.out", "received.0", "U8", "[5]", "words");
     char *call = find_in(places.trace, "\"cat\":\"operation\"", "transfer_wait");
     check(number_in(call, "\"bytes\":") == ROW, "%s", call);
 }
@@ -337,8 +333,7 @@ static quern_status combine(struct rank *rank) {
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
     rank_ok(rank, quern_collective_workspace(group, &args, &bytes));
     if (bytes) rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    begin(rank, rank->user);
-    rank_line_up(rank);
+    begin(rank);
     args.output = reduced;
     rank_ok(rank, quern_all_reduce(group, &args, workspace, bytes, NULL));
     args.output = gathered;
@@ -347,35 +342,24 @@ static quern_status combine(struct rank *rank) {
     rank_ok(rank, quern_broadcast(group, &args, workspace, bytes, NULL));
     args.output = scattered, args.count = 1;
     rank_ok(rank, quern_reduce_scatter(group, &args, workspace, bytes, NULL));
-    rank_line_up(rank);
     end(rank);
     return quern_group_destroy(group);
 }
 
-static void check_floats(const struct places *places, int rank, const char *file, const char *tensor, int count,
-                         const float *expected) {
-    char path[600], shape[16];
-    snprintf(path, sizeof path, "%s/%s.safetensors", places->run[rank], file);
-    snprintf(shape, sizeof shape, "[%d]", count);
-    check(!memcmp(read_tensor(path, tensor, "F32", shape, NULL), expected, (size_t)count * sizeof *expected),
-          "rank %d: %s of %s differs", rank, tensor, file);
-}
-
 Test(look_ranks, collectives_have_their_inputs_and_outputs) {
     static const float inputs[PAIR][2] = {{1, 10}, {2, 10}}, sums[] = {3, 20}, all[] = {1, 10, 2, 10};
-    struct places places;
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = combine, .user = open_places(&places));
+    LOOK_AT(places, combine);
     for (int rank = 0; rank < PAIR; rank++) {
-        check_floats(&places, rank, "000000.all_reduce.in", "input", 2, inputs[rank]);
-        check_floats(&places, rank, "000000.all_reduce.out", "output", 2, sums);
-        check_floats(&places, rank, "000001.all_gather.out", "output", 2 * PAIR, all);
-        check_floats(&places, rank, "000002.broadcast.out", "output", 2, inputs[1]);
-        check_floats(&places, rank, "000003.reduce_scatter.in", "input", 2, inputs[rank]);
-        check_floats(&places, rank, "000003.reduce_scatter.out", "output", 1, &sums[rank]);
+        check_tensor(&places, rank, "000000.all_reduce.in", "input", "F32", "[2]", inputs[rank]);
+        check_tensor(&places, rank, "000000.all_reduce.out", "output", "F32", "[2]", sums);
+        check_tensor(&places, rank, "000001.all_gather.out", "output", "F32", "[4]", all);
+        check_tensor(&places, rank, "000002.broadcast.out", "output", "F32", "[2]", inputs[1]);
+        check_tensor(&places, rank, "000003.reduce_scatter.in", "input", "F32", "[2]", inputs[rank]);
+        check_tensor(&places, rank, "000003.reduce_scatter.out", "output", "F32", "[1]", &sums[rank]);
         char *line = index_line(&places, rank, "\"operation\":\"all_reduce\"");
         check(strstr(line, "\"count\":2"), "%s", line);
     }
-    check_floats(&places, 1, "000002.broadcast.in", "input", 2, inputs[1]);
+    check_tensor(&places, 1, "000002.broadcast.in", "input", "F32", "[2]", inputs[1]);
     find_in(places.trace, "\"cat\":\"operation\"", "reduce_scatter");
 }
 
@@ -392,8 +376,7 @@ static quern_status meet_of_hosts(struct rank *rank) {
 
 /* Of 200 barriers between hosts each waits for the other host: a message takes its time. */
 Test(look_ranks, a_wait_for_another_host_names_its_rank) {
-    struct places places;
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .hosts = PAIR, .function = meet_of_hosts, .user = open_places(&places));
+    LOOK_AT(places, meet_of_hosts, .hosts = PAIR);
     find_in(places.trace, "\"cat\":\"wait\"", "\"for\":[1],\"missing\":1,\"status\":\"QUERN_OK\"");
 }
 
@@ -410,11 +393,9 @@ static quern_status send_chunks(struct rank *rank) {
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
     args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3, args.power_of_two = 1, args.input = input, args.amax = &amax;
     args.output = memory, args.ready = (uint32_t *)memory + 8, args.ready_value = 9, args.rows = 2, args.columns = 1;
-    begin(rank, rank->user);
-    rank_line_up(rank);
+    begin(rank);
     rank_ok(rank, quern_quantize_chunks(group, &args, NULL, 0, NULL));
     rank_ok(rank, quern_chunk_wait(group, args.ready, 2 * PAIR, 9, 0, NULL));
-    rank_line_up(rank);
     end(rank);
     return quern_group_destroy(group);
 }
@@ -422,13 +403,10 @@ static quern_status send_chunks(struct rank *rank) {
 Test(look_ranks, chunks_have_their_tensors) {
     static const unsigned char codes[] = {0x70, 0x70, 0x78, 0x78};
     static const uint32_t words[] = {9, 9, 9, 9};
-    struct places places;
-    char path[600];
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = send_chunks, .user = open_places(&places));
+    LOOK_AT(places, send_chunks);
     for (int rank = 0; rank < PAIR; rank++) {
-        snprintf(path, sizeof path, "%s/000000.quantize_chunks.out.safetensors", places.run[rank]);
-        check(!memcmp(read_tensor(path, "output", "F8_E4M3", "[4,1]", NULL), codes, sizeof codes), "other codes");
-        check(!memcmp(read_tensor(path, "ready", "U32", "[2,2]", NULL), words, sizeof words), "other words");
+        check_tensor(&places, rank, "000000.quantize_chunks.out", "output", "F8_E4M3", "[4,1]", codes);
+        check_tensor(&places, rank, "000000.quantize_chunks.out", "ready", "U32", "[2,2]", words);
         char *line = index_line(&places, rank, "\"operation\":\"quantize_chunks\"");
         check(strstr(line, "\"chunk_rows\":1") && strstr(line, "\"ready_value\":9"), "%s", line);
         index_line(&places, rank, "\"operation\":\"chunk_wait\"");

@@ -48,9 +48,7 @@ TEST_QUANTIZE_TYPES(quantize, the_cases_of_transformer_engine) {
         OPEN_QUANTIZE(q, device, input, output, counts, COUNT(shapes), 0);
         q.args.eps = eps[k / 2], q.args.power_of_two = k % 2;
         quantize_upload(&q, k == 1);
-        quantize_run(&q);
-        quantize_model(&q.args);
-        quantize_check(&q, "a published shape");
+        quantize_check_run(&q, "a published shape");
     }
 }
 
@@ -86,9 +84,7 @@ TEST_QUANTIZE_TYPES(quantize, any_value_with_any_amax) {
         q.args.rounding = k % 2 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.power_of_two = k / 2;
         q.args.seed = 5, q.args.offset = (uint64_t)k;
         quantize_upload(&q, false);
-        quantize_run_cast(&q);
-        quantize_model_cast(&q.args);
-        quantize_check(&q, "any value");
+        quantize_check_cast(&q, "any value");
     }
 }
 
@@ -152,9 +148,7 @@ TEST_QUANTIZE_TYPES(quantize, nan_hides_no_amax) {
         dtype_store(input, values, place % 2 ? 0 : counts[place] - 1, -1000);
     }
     quantize_upload(&q, false);
-    quantize_run(&q);
-    quantize_model(&q.args);
-    quantize_check(&q, "NaN beside the largest");
+    quantize_check_run(&q, "NaN beside the largest");
 }
 
 /* ---- steps and control ---- */
@@ -170,9 +164,7 @@ TEST_QUANTIZE_TYPES(quantize, amaxes_can_be_reduced_between_the_steps) {
     quantize_check(&q, "amaxes");
     for (size_t i = 0; i < COUNT(few); i++) q.args.amax[i] = fmaxf(q.args.amax[i], i % 2 ? 3 : 0.001F);
     quantize_update(&q);
-    quantize_run_cast(&q);
-    quantize_model_cast(&q.args);
-    quantize_check(&q, "a cast with reduced amaxes");
+    quantize_check_cast(&q, "a cast with reduced amaxes");
 }
 
 TEST_QUANTIZE_TYPES(quantize, a_noop_writes_nothing) {
@@ -227,9 +219,7 @@ TEST_QUANTIZE_TYPES(quantize, scales_are_optional) {
         quantize_upload(&q, false);
         if (k != 1) q.args.scale = q.on_device.scale = NULL;
         if (k != 2) q.args.scale_inv = q.on_device.scale_inv = NULL;
-        quantize_run(&q);
-        quantize_model(&q.args);
-        quantize_check(&q, "without scales");
+        quantize_check_run(&q, "without scales");
     }
 }
 
@@ -249,9 +239,7 @@ TEST_QUANTIZE_TYPES(quantize, programs_of_an_older_header) {
             check_ok(quern_quantize_plan_create(device->quern, old, &q.plan));
             old->plan = q.plan, old->tensors = NULL;
         }
-        quantize_run(&q);
-        quantize_model(&q.args);
-        quantize_check(&q, "an older program");
+        quantize_check_run(&q, "an older program");
     }
 }
 
@@ -284,9 +272,7 @@ TEST_QUANTIZE_TYPES(quantize, a_history_delays_the_scale) {
             if (windows[i] == 70 && call == 1) q.args.history[40 * COUNT(few) + 2] = 2000;
             quantize_update(&q);
             q.args.offset = q.on_device.offset = call;
-            quantize_run(&q);
-            quantize_model(&q.args);
-            quantize_check(&q, "a history");
+            quantize_check_run(&q, "a history");
         }
     }
 }
@@ -310,9 +296,7 @@ TEST_QUANTIZE_TYPES(quantize, an_infinity_does_not_stay_in_the_scale) {
             memcpy(last, q.args.scale, sizeof last);
             dtype_store(input, value, 7, overflow[call] != 0 ? (double)INFINITY : usual);
             quantize_update(&q);
-            quantize_run(&q);
-            quantize_model(&q.args);
-            quantize_check(&q, "an infinity in the history");
+            quantize_check_run(&q, "an infinity in the history");
             check(call || (last[0] == first && q.args.scale[0] == first && q.args.scale[1] == 1),
                   "a history of zeros has a scale of %g", (double)q.args.scale[0]);
             check(call < 2 || q.args.scale[1] == last[1], "call %zu has another scale, %g", call, (double)q.args.scale[1]);
@@ -362,9 +346,7 @@ TEST_QUANTIZE_TYPES(quantize, replays_read_new_inputs_and_offsets) {
             quantize_update(&q);
             buffer_write(&offset, &number);
             if (executable) CUDA(cuGraphLaunch(executable, device->stream));
-            else quantize_run(&q);
-            quantize_model(&q.args);
-            quantize_check(&q, "a replay");
+            else quantize_check_run(&q, "a replay");
         }
         if (executable) CUDA(cuGraphExecDestroy(executable));
     }

@@ -77,9 +77,7 @@ TEST_QUANTIZE_TYPES(quantize_matrices, any_value) {
             dtype_store(input, (void *)q.tensors[0].input, i, value_of(input, i, shape.columns, k % 2 * 100000));
         q.args.rounding = k % 2 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 6;
         quantize_upload(&q, false);
-        quantize_run(&q);
-        quantize_model(&q.args);
-        quantize_check(&q, "any value");
+        quantize_check_run(&q, "any value");
     }
 }
 
@@ -181,9 +179,7 @@ TEST_QUANTIZE_TYPES(quantize_matrices, other_tensors_of_the_list_have_no_columns
         q.tensors[0].columns = 7, q.tensors[2].columns = -1;
         quantize_upload(&q, history);
         for (int call = 0; call < 3; call++) {
-            quantize_run(&q);
-            quantize_model(&q.args);
-            quantize_check(&q, "a mixed list");
+            quantize_check_run(&q, "a mixed list");
         }
     }
 }
