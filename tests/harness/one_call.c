@@ -45,7 +45,7 @@ void one_expect(const struct rank *of, const struct mistake *mistake, bool all_a
     if (all_are_told || rank->on_gpu || (is_own && on_gpus)) rank_refused(rank, status, mistake->status, mistake->words);
     else if (on_gpus) rank_refused(rank, status, QUERN_PEER_MISMATCH, "rank # refused its own arguments");
     else rank_check_refusal(rank, is_own ? rank->rank : mistake->rank, mistake->status, mistake->words, status);
-    if (on_gpus && (all_are_told || !is_own)) rank_check_detail(rank, " (entry): ");
+    if (on_gpus && (all_are_told || !is_own)) rank_check_detail(rank, ": quern_");  /* the call */
 }
 
 /* What the calls have returned, or on GPUs of one host what the group then has; and what it has from then on. */
