@@ -266,8 +266,9 @@ static const struct distribution {
 };
 
 static void check_distribution(const struct test_device *device, const struct quern_kernel *row, size_t i, int option) {
-    if (option == Z_LOSS && distributions[i].center > 1e30) return;  /* its square is no fp32 */
+    if (option != WITHOUT && distributions[i].center > 1e30) return;  /* its square and the sum of two are no fp32 */
     for (int64_t vocab = 50; vocab <= test_size(3003, 1060); vocab += 1005) {
+        if (test_is_small() && option != WITHOUT && (vocab > 50) == option % 2) continue;
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(
             .logits_dtype = dtype_of(row), .rows = 4, .vocab = vocab, .center = distributions[i].center,
             .spread = distributions[i].spread, .peak = distributions[i].peak, .seed = i + 1);
@@ -281,7 +282,7 @@ static void check_distribution(const struct test_device *device, const struct qu
     }
 }
 
-/* On the emulator the options of a full row share the distributions. */
+/* On the emulator the options of a full row share the distributions, and each has one vocab. */
 TEST_CROSS_ENTROPY_ROWS(cross_entropy, flat_peaked_and_shifted_logits) {
     for (size_t i = 0; i < COUNT(distributions); i++)
         for (int option = WITHOUT; option < options_of(row); option++)
