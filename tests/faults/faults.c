@@ -12,7 +12,7 @@
  *   faults scribbles [FIRST END]  scribbles.c
  */
 #define _GNU_SOURCE
-#include "faults/faults.h"
+#include "faults/crossing.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 
 #include "faults/life.h"
+#include "faults/runs.h"
 #include "harness/random.h"
 
 enum { FAULTS = 1000, MAX_RANKS = LIFE_RANKS };

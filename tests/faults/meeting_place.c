@@ -3,7 +3,7 @@
  * closed.  Remains are replaced; everything else is an error with a reason and stays unchanged.
  */
 #define _GNU_SOURCE
-#include "faults/faults.h"
+#include "faults/crossing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "faults/private_shm.h"
+#include "faults/runs.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
 
@@ -128,13 +129,8 @@ static const char *replace_remains(void) {
 }
 
 static bool has_stopped(pid_t process) {
-    char path[64], text[512] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    int file = open(path, O_RDONLY);
-    bool good = file >= 0 && read(file, text, sizeof text - 1) > 0;
-    if (file >= 0) close(file);
-    const char *field = strrchr(text, ')');
-    return good && field && field[2] == 'T';
+    siginfo_t now = {.si_pid = 0};
+    return waitid(P_PID, (id_t)process, &now, WSTOPPED | WNOHANG | WNOWAIT) == 0 && now.si_pid;
 }
 
 /* Starts ranks that stop themselves before a call of this function, and waits until one has. */

@@ -21,6 +21,12 @@ struct program {
 /* Of the program, until a word is NULL. */
 extern const struct program programs[];
 
+/* Those of other files than the table's. */
+void run_races(const char *word, int count, char **words);
+void run_shrinks(const char *word, int count, char **words);
+void run_meeting_place(const char *word, int count, char **words);
+void run_scribbles(const char *word, int count, char **words);
+
 extern struct runs {
     int part, parts;           /* part: from 0 */
     bool is_deep;
@@ -36,6 +42,12 @@ bool runs_are_enough(void);
 
 /* The part of a range of numbers. */
 void runs_narrow(long *first, long *end);
+
+/*
+ * A private /dev/shm, if the system allows it: it contains no names of other programs, and it can be filled.  Options of mount(8),
+ * such as "size=64k"; NULL: none.  Programs begin with one; no other thread may have been started.
+ */
+bool private_shm_enter(const char *options);
 
 /* One run.  The functions get it while its ranks are there; their user is a plan of user_bytes bytes, of which it has a copy. */
 struct trial {

@@ -284,8 +284,8 @@ enum { SMALL_ROW = 32, LARGE_ROW = 65536 };
      .subjects = BIT(SPLIT), .victims = {2, 3}, .faults = 1 << POINT_KILL, .must_meet = is_of_splits}
 #define TRANSFERS(name, ...) \
     {"transfers", name, {.kind = RANK_BOTH, .count = PAIR, .function = transfer_lists}, .spreads = true, __VA_ARGS__}
-#define CARRIED(name, function_, choice, ...) \
-    {"transfers", name, {.kind = RANK_BOTH, .count = PAIR, .hosts = PAIR, .function = function_, .carrier = &choice}, \
+#define CARRIED(word, name, function_, choice, ...) \
+    {word, name, {.kind = RANK_BOTH, .count = PAIR, .hosts = PAIR, .function = function_, .carrier = &choice}, \
      .first = QUERN_POINT_MESSAGE_POSTING, .last = QUERN_POINT_MESSAGE_OVER, __VA_ARGS__}
 
 const struct scene scenes[] = {
@@ -317,10 +317,10 @@ const struct scene scenes[] = {
               .arrivals = {1}),
     TRANSFERS("in time", .course.habit = SLEEPS, .first = QUERN_POINT_TRANSFER_EXPIRING + 1, .last = QUERN_POINT_TRANSFER_ENDING,
               .arrivals = {1, 2}),
-    CARRIED("a carrier that borrows", transfer_lists, borrows, .arrivals = {1, 3}, .spreads = true),
-    CARRIED("a carrier that copies", transfer_lists, copies, .arrivals = {1, 3}, .spreads = true),
-    CARRIED("exchanges, a carrier that borrows", exchange_slices, borrows, .arrivals = {1, 5, 9, 13}, .kind = 1),
-    CARRIED("exchanges, a carrier that copies", exchange_slices, copies, .arrivals = {1, 5, 9, 13}, .kind = 1),
+    CARRIED("transfers", "a carrier that borrows", transfer_lists, borrows, .arrivals = {1, 3}, .spreads = true),
+    CARRIED("transfers", "a carrier that copies", transfer_lists, copies, .arrivals = {1, 3}, .spreads = true),
+    CARRIED("exchanges", "a carrier that borrows", exchange_slices, borrows, .arrivals = {1, 5, 9, 13}),
+    CARRIED("exchanges", "a carrier that copies", exchange_slices, copies, .arrivals = {1, 5, 9, 13}),
 
     {"windows", "windows", {.kind = RANK_PROCESSES, .count = PAIR, .function = transfer_windows, .nccl = ""}, .spreads = true,
      .first = QUERN_POINT_STAGE_LISTENING, .last = QUERN_POINT_STAGE_TAKEN, .arrivals = {1, 2}},
@@ -332,6 +332,6 @@ const struct scene scenes[] = {
 };
 
 const struct program programs[] = {
-    {"groups", visit_all, false}, {"splits", visit_all, true}, {"transfers", visit_all, true}, {"windows", visit_all, true},
-    {"reductions", visit_all, true}, {"races", run_races, false}, {NULL, NULL, false},
+    {"groups", visit_all, false}, {"splits", visit_all, true}, {"transfers", visit_all, true}, {"exchanges", visit_all, true},
+    {"windows", visit_all, true}, {"reductions", visit_all, true}, {"races", run_races, false}, {NULL, NULL, false},
 };

@@ -5,7 +5,7 @@
  * With --part K/N every N-th crossing is visited, from the K-th on.
  */
 #define _GNU_SOURCE
-#include "faults/faults.h"
+#include "faults/crossing.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "faults/runs.h"
 #include "ranks/handles.h"
 
 enum { RANKS = 3, MOST_CROSSINGS = 5000 };
@@ -30,7 +31,7 @@ struct plan {
 struct outcome {
     bool has_returned;
     quern_status status;
-    int rank, ranks;
+    int ranks;
     unsigned char id[16];   /* of the new group */
     char detail[256];
     double seconds;
@@ -76,7 +77,7 @@ static quern_status shrink(struct rank *rank) {
     if (new) {
         rank_ok(rank, quern_member_of(new, &member));
         memcpy(outcome->id, member->roster->id, sizeof outcome->id);
-        outcome->rank = quern_group_rank(new), outcome->ranks = quern_group_size(new);
+        outcome->ranks = quern_group_size(new);
     }
     __atomic_store_n(&outcome->has_returned, true, __ATOMIC_RELEASE);
     if (!new) {

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { TRIES = 4, KINDS = 2, MOST_RANKS = 6 };
+enum { TRIES = 4, MOST_RANKS = 6 };
 
 static const char *wanted;   /* a part of the names of runs; NULL: all */
 static int tries;            /* that have ended */
-static bool met[KINDS][QUERN_POINT_COUNT][POINT_FAULTS];
+static bool met[QUERN_POINT_COUNT][POINT_FAULTS];
 static bool visited[RANK_PROCESSES + 1][MOST_RANKS + 1][STEPS][QUERN_POINT_COUNT];  /* in this try */
 
 _Static_assert((int)STEPS <= (int)POINT_STEPS, "each step must have its counts");
@@ -67,7 +67,7 @@ static const char *judge(struct trial *trial) {
     bool may_die[POINT_RANKS] = {false};
     if (victim >= 0 && stop->fault == POINT_KILL) may_die[victim] = true;
     const char *wrong = ranks_wait(trial->run, may_die);
-    if (victim >= 0) met[plan->scene->kind][stop->point][stop->fault] = true;
+    if (victim >= 0) met[stop->point][stop->fault] = true;
     for (int rank = 0; rank < trial->ranks.count && !wrong; rank++) {
         const struct rank_result *result = ranks_result(trial->run, rank);
         if (result->end == RANK_RETURNED && !is_explained(plan, result->status)) wrong = "a status that the fault does not explain";
@@ -106,7 +106,7 @@ static void visit_point(const struct scene *scene, struct ranks ranks, struct po
         const struct trial trial = make_trial(&plan, ranks);
         const bool has_group = !scene->subjects || stop.step != CREATE;  /* none can be aborted before it exists */
         const bool is_possible = stop.fault == POINT_KILL ? ranks.kind == RANK_PROCESSES : stop.fault != POINT_ABORT || has_group;
-        const bool is_due = wanted ? strstr(trial.name, wanted) != NULL : !tries || !met[scene->kind][stop.point][stop.fault];
+        const bool is_due = wanted ? strstr(trial.name, wanted) != NULL : !tries || !met[stop.point][stop.fault];
         if (is_possible && has_fault(scene, stop.fault) && is_due) trial_begin(&trial);
     }
 }
@@ -165,9 +165,9 @@ static void visit_once(const char *word) {
 
 /* ---- what must be met ---- */
 
-static bool is_expected(const char *word, int kind, enum quern_point point, enum point_fault fault) {
+static bool is_expected(const char *word, enum quern_point point, enum point_fault fault) {
     for (const struct scene *scene = scenes; scene->word; scene++) {
-        if (strcmp(scene->word, word) != 0 || scene->kind != kind) continue;
+        if (strcmp(scene->word, word) != 0) continue;
         const bool is_listed = point >= scene->first && point <= scene->last && has_fault(scene, fault);
         if (scene->must_meet ? scene->must_meet(point, fault) : is_listed) return true;
     }
@@ -176,15 +176,13 @@ static bool is_expected(const char *word, int kind, enum quern_point point, enum
 
 /* How many pairs must be met, and were not; prints them if asked to. */
 static int count_missing(const char *word, bool prints) {
-    static const char *const kinds[KINDS] = {"", " of exchanges"};
     int missing = 0;
-    for (int kind = 0; kind < KINDS; kind++)
-        for (enum quern_point point = 0; point < QUERN_POINT_COUNT; point++)
-            for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
-                if (met[kind][point][fault] || !is_expected(word, kind, point, fault)) continue;
-                if (prints) printf("no rank met fault %s at point %s%s\n", point_fault_name(fault), point_name(point), kinds[kind]);
-                missing++;
-            }
+    for (enum quern_point point = 0; point < QUERN_POINT_COUNT; point++)
+        for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
+            if (met[point][fault] || !is_expected(word, point, fault)) continue;
+            if (prints) printf("no rank met fault %s at point %s\n", point_fault_name(fault), point_name(point));
+            missing++;
+        }
     return missing;
 }
 

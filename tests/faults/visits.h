@@ -26,7 +26,6 @@ struct scene {
     unsigned faults;            /* bits of enum point_fault; 0: all */
     bool spreads;               /* a rank that fails ends its part in what the others do */
     bool keeps_time;            /* no limit is to end */
-    int kind;                   /* of what the ranks do, if pairs that are met are counted for each kind */
     struct course course;
     const char *(*judge)(const struct visit_plan *plan, const struct rank_run *run);  /* how it ends beside that; NULL: no matter */
     bool (*must_meet)(enum quern_point point, enum point_fault fault);  /* NULL: those of first to last */
@@ -36,9 +35,6 @@ extern const struct scene scenes[];
 
 /* Visits all scenes of a program whose names contain the first word, or all; those that no run has met are tried again. */
 void visit_all(const char *word, int count, char **words);
-
-/* All races of races.c whose names contain the first word, or all. */
-void run_races(const char *word, int count, char **words);
 
 static inline const struct visit_plan *visit_plan_of(const struct rank *rank) { return rank->user; }
 

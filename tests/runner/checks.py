@@ -151,7 +151,7 @@ CHECKS = (
                 ("hosts over a carrier", ("env", "QUERN_TEST_CARRIER=borrows"), ("hosts", "0", "40")))),
     Check("races of ranks", (POINTS, "races"), (POINTS,), quick=True, by_chance=True),
     *(Check(f"points of {name}", (POINTS, word, "--deep"), (POINTS,), by_chance=True, gate=(POINTS, word))
-      for name, word in (("ranks", "groups"), ("splits", "splits"), ("transfers", "transfers"))),
+      for name, word in (("ranks", "groups"), ("splits", "splits"), ("transfers", "transfers"), ("exchanges", "exchanges"))),
     *(Check(f"points of {word}", (*ON_EMULATOR, "{faults}/gpu_points", word, "--deep"), ("{faults}/gpu_points", *EMULATED),
             by_chance=True, gate=(*ON_EMULATOR, "{faults}/gpu_points", word)) for word in ("windows", "reductions")),
     Check("data races at points", (*SILENT, f"{POINTS}_thread", "groups", "2 threads"), (f"{POINTS}_thread",),
