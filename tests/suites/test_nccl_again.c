@@ -10,7 +10,7 @@
 
 #include "harness/check.h"
 #include "harness/nccl_side.h"
-#include "harness/transfer_case.h"
+#include "harness/transfer_pair.h"
 #include "ranks/nccl/nccl.h"
 #include "runtime/device.h"
 
@@ -30,26 +30,14 @@ struct scene {
 };
 
 /* Both directions, so that each rank is the sender and the receiver. */
-static void exchange(struct nccl_side *side, quern_group *group, int value) {
-    static unsigned char shadow[BYTES];
-    struct rank *rank = side->rank;
-    const int self = quern_group_rank(group);
-    CUdeviceptr out, in;
-    cuda_ok(side, memory_allocate(&out, BYTES));
-    cuda_ok(side, memory_allocate(&in, BYTES));
-    const quern_transfer_item items[] = {transfer_item(0, !self, 1, (void *)(uintptr_t)out, BYTES),
-                                         transfer_item(1, !self, 1, (void *)(uintptr_t)in, BYTES)};
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, items, 2);
-    cuda_ok(side, memory_set_async(out, (unsigned char)(value + self), BYTES, side->stream));
-    rank_ok(rank, quern_transfer_start(transfer, side->stream));
-    rank_ok(rank, quern_transfer_wait(transfer, 0));
-    rank_ok(rank, quern_transfer_destroy(transfer));
-    cuda_ok(side, copy_to_host_async(shadow, in, BYTES, side->stream));
-    cuda_ok(side, stream_synchronize(side->stream));
-    for (int i = 0; i < BYTES; i++)
-        rank_check(rank, shadow[i] == value + !self, "byte %d is %d instead of %d", i, shadow[i], value + !self);
-    cuda_ok(side, memory_free(out));
-    cuda_ok(side, memory_free(in));
+static void exchange(struct nccl_side *side, quern_group *group, int round) {
+    const struct transfer_place place = {side, side->stream, nccl_allocate, nccl_release, nccl_put, nccl_get, NULL};
+    struct rank as_here = *side->rank;
+    struct transfer_pair pair;
+    as_here.rank = quern_group_rank(group);
+    transfer_pair_open(&pair, &as_here, group, &place, !as_here.rank, BYTES);
+    transfer_pair_exchange(&pair, 7, round);
+    transfer_pair_close(&pair);
 }
 
 static quern_group *make_group(struct nccl_side *side, int job, bool is_swapped) {
