@@ -1,8 +1,9 @@
 """Systematic mutants: changes the code by rule and by a seed, one place at a time, and lets the tests judge each change.
 
-Each mutant is built in a copy of the tree and judged by the jobs that execute its function, the cheapest first.  It is killed when
-one of them fails.  It is equivalent when the compiler makes the same machine code or PTX of it, or when
-tests/mutation/equivalent.txt says why it changes no behaviour.  A mutant that the compiler refuses is not counted.
+Each mutant is built in a copy of the tree and judged by the jobs that execute its line, the cheapest first; by those that execute
+its function, if this tree has no counts of the sanitized suites.  It is killed when one of them fails.  It is equivalent when the
+compiler makes the same machine code or PTX of it, or when tests/mutation/equivalent.txt says why it changes no behaviour.  A mutant
+that the compiler refuses is not counted.
 The last line is `N killed, N survived, N equivalent`.  Called by `./quern mutate`.
 """
 
@@ -28,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen import arguments, plan  # noqa: E402
-from mutation import equivalent, executes, kernels, sample, units  # noqa: E402
+from mutation import equivalent, executes, kernels, lines, sample, units  # noqa: E402
 from mutation.sites import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of, of_gate, of_kind  # noqa: E402
 from runner import texts  # noqa: E402
@@ -63,7 +64,7 @@ def parse() -> argparse.Namespace:
 
 
 class Judges:
-    """The jobs that execute the function of a line, the cheapest first."""
+    """The jobs that execute a line, or its function where the lines were not counted, the cheapest first."""
 
     def __init__(self, garbage: Path, gate_only: bool) -> None:
         self.jobs = all_jobs(garbage)
@@ -71,6 +72,9 @@ class Judges:
             self.jobs = {name: self.jobs[name] for name in self.jobs.keys() & of_gate(garbage)}
         self.record = Record()
         self.table = executes.Table.read()
+        self.lines = lines.Lines()
+        if self.lines.problem:
+            say(f"judged by all suites that call the function, since {self.lines.problem} (./quern test --only 'sanitized *')")
         self.units: dict[str, list[units.Unit]] = {}
         self.reading = threading.RLock()
 
@@ -99,7 +103,8 @@ class Judges:
         not, although they share their text, so their suites run on each target."""
         found = []
         for kind, suite in self.table.jobs_for({site.file: {site.line}}):
-            names = [name_of(job) for job in of_kind(self.jobs, kind, suite)]
+            may = group == "cpu" or self.lines.may(kind, suite, site.file, site.line)
+            names = [name_of(job) for job in of_kind(self.jobs, kind, suite)] if may else []
             if (group, kind) != ("cpu", "emulated"):
                 found += names if (group, kind) == ("cpu", "cpu") else names[:1]
         return found

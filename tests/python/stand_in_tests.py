@@ -164,7 +164,7 @@ def device_case(dtype=numpy.float32):
 
 def test_all_operators_are_there_for_both_devices():
     names = {name for key, name in operators if key == "CPU"}
-    assert len(names) == 7 and names == {name for key, name in operators if key == "CUDA"}
+    assert len(names) == 8 and names == {name for key, name in operators if key == "CUDA"}
 
 
 def test_loss_and_gradient():
@@ -176,10 +176,15 @@ def test_loss_and_gradient():
             box = lambda: None if given is None else Tensor(given.shape, numpy.float32, given)  # noqa: E731
             found, stats = run("cross_entropy", x, y, weight=box(), smoothing=0.1, outputs=2)
             near(found.values(), loss.sum() / divisor, 2e-6)
+            kept = stats.values()
             x, y = Tensor(logits.shape, dtype, logits), Tensor(labels.shape, numpy.int64, labels)
             upstream = Tensor((), numpy.float32, -3.0)
             grad, = run("cross_entropy_gradient", x, y, stats.handle, upstream.handle, weight=box(), smoothing=0.1)
             near(grad.values(), gradient / divisor * -3, tolerance)
+            x, y = Tensor(logits.shape, dtype, logits), Tensor(labels.shape, numpy.int64, labels)
+            again, rows, grad = run("cross_entropy_and_gradient", x, y, weight=box(), smoothing=0.1, outputs=3)
+            near(grad.values(), gradient / divisor, tolerance)
+            assert again.values() == found.values() and (rows.values() == kept).all()
 
 
 def test_in_place_and_rows():

@@ -103,6 +103,27 @@ def test_a_graph_that_is_kept():
     assert worst(second, first * 3) < 1e-6
 
 
+def test_the_number_of_passes_changes_no_bit():
+    """One pass where the last upstream gradient was 1, else two.  A gradient that its owner has written to is not given again."""
+    only_cpu()
+    state = quern.torch.loss._OnePass
+    for dtype in FLOATS:
+        for options in ({}, {"label_smoothing": 0.1, "z_loss": 0.01, "softcap": 3.0}, {"reduction": "sum", "vocab": 700}):
+            logits, labels = case(dtype=dtype)
+            labels = labels.clamp(max=699)
+            found = {}
+            for upstream in (1.0, 3.0):
+                for expected in (True, False):
+                    state.upstream_is_one = expected
+                    loss = quern.torch.cross_entropy(logits, labels, **options)
+                    for again in (True, False):
+                        grad, = torch.autograd.grad(loss, logits, torch.tensor(upstream), retain_graph=again)
+                        assert torch.equal(found.setdefault(upstream, grad.clone()), grad), (dtype, options, upstream, again)
+                        grad.fill_(7)
+                    assert state.upstream_is_one == (upstream == 1.0)
+            assert not torch.equal(found[1.0], found[3.0])
+
+
 def test_the_gradient_of_a_gradient_is_refused():
     logits, labels = case()
     loss = quern.torch.cross_entropy(logits, labels)
@@ -192,6 +213,7 @@ def test_operators_for_compilers():
     stats = operators.cross_entropy(given, *options)[1]
     opcheck(operators.cross_entropy.default, (logits, *options))
     opcheck(operators.cross_entropy_outputs.default, (logits, *options))
+    opcheck(operators.cross_entropy_and_gradient.default, (given, *options))
     opcheck(operators.cross_entropy_loss.default, (given, *options))
     opcheck(operators.cross_entropy_gradient.default, (given, *options, stats, torch.tensor(1.0)))
     opcheck(operators.cross_entropy_.default, (given.clone(), *options, 1.0))

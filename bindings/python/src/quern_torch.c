@@ -285,6 +285,27 @@ static void cross_entropy(value *stack, uint64_t inputs, uint64_t outputs) {
     stack[0] = (value)(uintptr_t)loss, stack[1] = (value)(uintptr_t)stats;
 }
 
+static void *make_grad(struct call *call, value logits, tensor *grad) {
+    int32_t dtype = -1;
+    torch.dtype((tensor)(uintptr_t)logits, &dtype);
+    *grad = make_large(call, (int64_t[]){call->args.rows, call->args.padded_vocab}, dtype);
+    return *grad ? data_of(*grad) : NULL;
+}
+
+/* -> (loss, stats, grad): in one pass over the logits, for an upstream gradient of 1. */
+static void cross_entropy_and_gradient(value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)inputs, (void)outputs;
+    struct call call;
+    tensor loss, stats, grad;
+    begin(&call, stack);
+    call.args.loss = make_loss(&call, &loss);
+    call.args.stats = make_stats(&call, &stats);
+    call.args.grad = make_grad(&call, stack[LOGITS], &grad);
+    run(&call, quern_cross_entropy);
+    end(&call, "quern::cross_entropy_and_gradient");
+    stack[0] = (value)(uintptr_t)loss, stack[1] = (value)(uintptr_t)stats, stack[2] = (value)(uintptr_t)grad;
+}
+
 /* -> loss: the forward pass alone. */
 static void cross_entropy_loss(value *stack, uint64_t inputs, uint64_t outputs) {
     (void)inputs, (void)outputs;
@@ -344,10 +365,8 @@ static void cross_entropy_gradient(value *stack, uint64_t inputs, uint64_t outpu
     expect(&call, is_matrix(stats) && bytes == call.args.rows * (int64_t)sizeof(quern_row_stats), "the stats of a forward pass");
     call.args.stats = data_of(stats);
     take_upstream(&call, stack[FURTHER + 1]);
-    int32_t dtype = -1;
-    torch.dtype((tensor)(uintptr_t)stack[LOGITS], &dtype);
-    const tensor grad = make_large(&call, (int64_t[]){call.args.rows, call.args.padded_vocab}, dtype);
-    call.args.grad = grad ? data_of(grad) : NULL;
+    tensor grad;
+    call.args.grad = make_grad(&call, stack[LOGITS], &grad);
     run(&call, quern_cross_entropy_gradient);
     end(&call, "quern::cross_entropy_gradient");
     stack[0] = (value)(uintptr_t)grad;
@@ -419,6 +438,8 @@ static const struct {
     void (*run)(value *, uint64_t, uint64_t);
 } operators[] = {
     {"cross_entropy", "cross_entropy(Tensor logits, " OPTIONS ") -> (Tensor, Tensor)", cross_entropy},
+    {"cross_entropy_and_gradient", "cross_entropy_and_gradient(Tensor logits, " OPTIONS ") -> (Tensor, Tensor, Tensor)",
+     cross_entropy_and_gradient},
     {"cross_entropy_loss", "cross_entropy_loss(Tensor logits, " OPTIONS ") -> Tensor", cross_entropy_loss},
     {"cross_entropy_outputs",
      "cross_entropy_outputs(Tensor logits, " OPTIONS ") -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)", cross_entropy_outputs},

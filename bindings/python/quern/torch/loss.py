@@ -1,7 +1,8 @@
 """Cross-entropy of logits, and of the last layer of a model.
 
-The gradient is computed in the backward pass, from the logits and 64 bytes for each row, so that it is rounded once whatever the
-upstream gradient is, and a graph that is kept can be used again.  With inplace=True it overwrites the logits in the forward pass.
+The gradient is rounded once whatever the upstream gradient is, and a graph that is kept can be used again.  On a CPU the forward
+pass computes it for an upstream gradient of 1; else, and after another upstream gradient, the backward pass does, from the logits and
+64 bytes for each row.  With inplace=True it overwrites the logits in the forward pass.
 """
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ _REDUCTIONS = {"none": _c.QUERN_REDUCTION_NONE, "sum": _c.QUERN_REDUCTION_SUM, "
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _STATS_BYTES = 64
 _loss_and_stats = torch.ops.quern.cross_entropy.default
+_with_gradient = torch.ops.quern.cross_entropy_and_gradient.default
 _loss_alone = torch.ops.quern.cross_entropy_loss.default
 _all_outputs = torch.ops.quern.cross_entropy_outputs.default
 _gradient = torch.ops.quern.cross_entropy_gradient.default
@@ -52,6 +54,8 @@ def _fake(name, make):
 
 # Each operator has (logits, labels, weight, vocab, reduction, ignore_index, label_smoothing, z_loss, softcap, strict, ...).
 _fake("cross_entropy", lambda logits, *options: (_loss_like(logits, options[3]), _stats_like(logits)))
+_fake("cross_entropy_and_gradient", lambda logits, *options: (
+    _loss_like(logits, options[3]), _stats_like(logits), torch.empty_like(logits, memory_format=torch.contiguous_format)))
 _fake("cross_entropy_loss", lambda logits, *options: _loss_like(logits, options[3]))
 _fake("cross_entropy_outputs", lambda logits, *options: (
     _loss_like(logits, options[3]), _stats_like(logits), *(logits.new_empty(logits.shape[:1], dtype=torch.float32) for _ in range(3)),
@@ -107,7 +111,32 @@ class _CrossEntropy(torch.autograd.Function):
     def backward(ctx, upstream, *_):
         _refuse_second()
         logits, stats = ctx.saved_tensors
+        if ctx.arguments[3] and logits.is_cpu:
+            _OnePass.upstream_is_one = upstream is not None and upstream.item() == 1
         return None, None if upstream is None else _gradient(logits, *ctx.arguments, stats, upstream), None
+
+
+class _OnePass(torch.autograd.Function):
+    """Loss and gradient at once, if the upstream gradient is 1.  Another one takes a second pass, so that the gradient is rounded once;
+    the next call then expects it."""
+
+    upstream_is_one = True
+
+    @staticmethod
+    def forward(ctx, logits, arguments):
+        with torch._C._AutoDispatchBelowAutograd():
+            loss, ctx.stats, ctx.grad = _with_gradient(logits, *arguments)
+        ctx.arguments = arguments
+        ctx.save_for_backward(logits)
+        return loss
+
+    @staticmethod
+    def backward(ctx, upstream):
+        _refuse_second()
+        logits, = ctx.saved_tensors
+        grad, ctx.grad = ctx.grad, None   # given away once: its owner may write to it
+        _OnePass.upstream_is_one = is_one = upstream.item() == 1
+        return grad if grad is not None and is_one else _gradient(logits, *ctx.arguments, ctx.stats, upstream), None
 
 
 class _InPlace(torch.autograd.Function):
@@ -171,7 +200,7 @@ def _weight(weight: Optional[torch.Tensor], vocab: int, logits: torch.Tensor) ->
 
 
 def _is_strict(strict: Optional[bool], logits: torch.Tensor) -> bool:
-    on_gpu = logits.device.type == "cuda"
+    on_gpu = logits.is_cuda
     if strict and on_gpu:
         _fail(_c.QUERN_NOT_SUPPORTED, "strict=True on a GPU: a label out of range is skipped there")
     return not on_gpu if strict is None else strict
@@ -187,7 +216,7 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, weight: Optional[t
     gradient is 0.  strict: a label out of range is an error (the default on a CPU); else its row is skipped.
 
     inplace: the gradient overwrites the logits, which must not be used afterwards; autograd refuses a use in the backward pass.  It
-    saves two passes over the logits.  It is stored in their dtype before the upstream gradient multiplies it: with float16 and a
+    saves a buffer as large as the logits.  It is stored in their dtype before the upstream gradient multiplies it: with float16 and a
     GradScaler, give the scaler's scale as grad_scale.  The upstream gradient is then divided by that.
 
     outputs: returns (loss, Outputs).
@@ -230,6 +259,8 @@ def _call(rows, arguments, logits, inplace, grad_scale, outputs):
     if outputs:
         loss, _, *further = _CrossEntropy.apply(_all_outputs, rows, arguments)
         return loss, further
+    if needs_gradient and _OnePass.upstream_is_one and arguments[3] and rows.is_cpu:   # a GPU would have to be asked
+        return _OnePass.apply(rows, arguments)
     if needs_gradient:
         return _CrossEntropy.apply(_loss_and_stats, rows, arguments)[0]
     return _loss_alone(rows, *arguments)
