@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from ctypes import byref, c_size_t, c_void_p
+from operator import attrgetter
 from typing import NamedTuple, Optional
 
 import torch
@@ -84,11 +85,11 @@ class _List:
         return all(state["step"] is counter for state, counter in zip(self.states, self.counters))
 
     def has_moved(self) -> bool:
-        return self.addresses != [param.data_ptr() for param in (self.params if self.is_plain else map(local, self.params))]
+        return self.addresses != list(map(_address, self.params if self.is_plain else map(local, self.params)))
 
     def take_gradients(self, grads: list) -> None:
         """The list is checked once, with the first gradients; each step gives the addresses of its own."""
-        self.grads = array("Q", [grad.data_ptr() for grad in grads])
+        self.grads = array("Q", map(_address, grads))
         args = self.args
         if not self.plan:
             for row, address in zip(self.rows, self.grads):
@@ -108,10 +109,12 @@ class _List:
         """Whether all parameters of a group have gradients that need no look one by one."""
         if not self.is_plain or len(params) != len(self.params) or params != self.params:
             return False
-        kind = torch.Tensor
-        return all(type(grad) is kind for grad in grads) and all(
-            grad.dtype is self.kind.grad_dtype and grad.is_contiguous() for grad in grads)
+        return (set(map(type, grads)) == {torch.Tensor} and set(map(_dtype, grads)) == {self.kind.grad_dtype}
+                and all(map(torch.Tensor.is_contiguous, grads)))
 
+
+# Of each of many tensors, without a step of the interpreter for each.
+_address, _dtype, _grad = torch.Tensor.data_ptr, attrgetter("dtype"), attrgetter("grad")
 
 # The fields of quern_adam_tensor and the keys of a state: PyTorch's own, and those that it does not have.
 _FIELDS = {"m": "exp_avg", "v": "exp_avg_sq", "v_max": "max_exp_avg_sq", "m_scale": "exp_avg_scale", "v_scale": "exp_avg_sq_scale",
@@ -251,7 +254,7 @@ class AdamW(torch.optim.Optimizer):
         kinds: dict[_Kind, tuple[list, list]] = {}
         known = self._whole.get(number)
         if known is not None:
-            grads = [param.grad for param in group["params"]]
+            grads = list(map(_grad, group["params"]))
             if known.serves(group["params"], grads):
                 return {known.kind: (known.params, grads)}
         for param in group["params"]:
