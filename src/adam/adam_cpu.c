@@ -32,6 +32,17 @@ static int64_t cut_inside(int64_t cut, int64_t begin, int64_t count) {
     return quern_smaller((int64_t)quern_round_up((size_t)(cut - begin), SPLIT), count);
 }
 
+/* A short tensor ends before its first accesses have found its memory: those of the next one are begun meanwhile. */
+static void prefetch_behind(const struct quern_adam_list *list, const quern_adam_tensor *tensor, int64_t place) {
+    enum { SHORT = 1024, LINE = 64, LINES = 4 };
+    quern_adam_tensor room;
+    if (tensor->count > SHORT || place + 1 == list->count) return;
+    const quern_adam_tensor *next = quern_adam_tensor_at(list, place + 1, &room);
+    const char *const arrays[] = {next->param, next->grad, next->m, next->v, next->master};
+    for (int i = 0; i < 5; i++)
+        for (int line = 0; arrays[i] && line < LINES; line++) __builtin_prefetch(arrays[i] + line * LINE, 1);
+}
+
 static void visit_share(void *context, int64_t task) {
     const struct shares *shares = context;
     const struct quern_adam_list *list = &shares->call->list;
@@ -42,6 +53,7 @@ static void visit_share(void *context, int64_t task) {
     for (int64_t place = quern_nearest_mark(shares->marks, from, &begin); place < list->count && begin < to; place++) {
         const quern_adam_tensor *tensor = quern_adam_tensor_at(list, place, &room);
         const int64_t first = cut_inside(from, begin, tensor->count), end = cut_inside(to, begin, tensor->count);
+        prefetch_behind(list, tensor, place);
         if (first < end) shares->visit(shares->call, &own, tensor, place, first, end);
         begin += tensor->count;
     }
