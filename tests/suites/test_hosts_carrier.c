@@ -384,6 +384,27 @@ TEST_GROUP(hosts_carrier, a_small_exchange_is_one_message, .kind = RANK_PROCESSE
     rank_check(rank, carrier_count(end) == before + 40, "%d messages of 20 exchanges", carrier_count(end) - before);
 }
 
+/* An exchange with votes, in which rank 0, rank 1, both or none sends something to the other. */
+TEST_GROUP(hosts_carrier, an_empty_slice_is_no_message, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .carrier = &copies) {
+    enum { ROWS = 100, BOTH = 3 };
+    struct rank_exchange exchange;
+    char input[2 * ROWS] = "", output[2 * ROWS];
+    int32_t send_sizes[2] = {ROWS, ROWS}, recv_sizes[2] = {ROWS, ROWS};
+    const int other = 1 - rank->rank;
+    int with_none = 0;
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, ROWS, 1));
+    exchange.args.check_overlap = 1;
+    exchange.args.send_sizes = send_sizes, exchange.args.recv_sizes = recv_sizes;
+    for (int senders = 0; senders <= BOTH; senders++) {
+        const int before = carrier_count(rank->carrier), sends = senders >> rank->rank & 1, receives = senders >> other & 1;
+        send_sizes[other] = sends * ROWS, recv_sizes[other] = receives * ROWS;
+        rank_ok(rank, rank_exchange_run(group, &exchange));
+        const int messages = carrier_count(rank->carrier) - before;
+        if (!senders) with_none = messages;
+        rank_check(rank, messages == with_none + sends + receives, "%d messages, %d without rows", messages, with_none);
+    }
+}
+
 /* Rank 0 leaves as soon as it has its own part.  What it has sent to rank 1 comes later than the word that it has left. */
 static quern_status exchange_and_leave(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);

@@ -162,23 +162,28 @@ static uint64_t list_sends(const struct quern_ragged_exchange *x, int place, str
     return bytes;
 }
 
+static uint64_t received_bytes(const struct quern_ragged_exchange *x, int place) {
+    uint64_t rows = 0;
+    for (int64_t i = place * x->call->updates; i < (place + 1) * x->call->updates; i++) rows += (uint64_t)x->inbox[i].size;
+    return rows * (uint64_t)x->call->row_bytes;
+}
+
 static bool place_slices(void *user, struct quern_channel *channel) {
     const struct quern_ragged_exchange *x = ((struct quern_ragged_shipment *)user)->exchange;
     const struct quern_ragged_call *call = x->call;
     const int place = place_of(call, channel->rank);
     struct iovec *parts = x->shipped_in + place * (call->updates + 1);
-    uint64_t bytes = 0;
     int count = 0;
     for (int64_t entry = place * call->updates; entry < (place + 1) * call->updates; entry++) {
         const int64_t size = x->inbox[entry].size * call->row_bytes;
-        bytes += (uint64_t)size;
         count = add_part(call->member, parts, count, at_row(call->output, x->inbox[entry].output_offset, call->row_bytes), size);
     }
     channel->in = parts;
     channel->ins = count;
-    return channel->in_head.first == 0 && channel->in_head.second == 0 && channel->in_head.last == bytes;
+    return channel->in_head.first == 0 && channel->in_head.second == 0 && channel->in_head.last == received_bytes(x, place);
 }
 
+/* Both ends know the sizes, so empty slices need no message. */
 quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const struct quern_ragged_exchange *x,
                                const struct quern_meeting *meeting) {
     struct quern_meeting copying = *meeting;
@@ -193,7 +198,10 @@ quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const str
     shipment->sendrecv.user = shipment;
     for (int i = 0; i < shipment->sendrecv.count; i++) {
         struct quern_channel *channel = &shipment->sendrecv.channel[i];
-        channel->out_head.last = list_sends(x, place_of(x->call, channel->rank), channel);
+        const int place = place_of(x->call, channel->rank);
+        channel->out_head.last = list_sends(x, place, channel);
+        if (!channel->out_head.last) quern_channel_only_receives(&shipment->sendrecv, channel);
+        if (!received_bytes(x, place)) quern_channel_only_sends(channel);
     }
     return quern_sendrecv_begin(&shipment->sendrecv);
 }
