@@ -25,7 +25,8 @@ static bool is_default(CUstream stream) { return (uintptr_t)stream < FIRST_STREA
 
 /* The context of a stream; of a stream of a green context the primary one, if the driver is new enough to tell it. */
 static CUresult find_context(const struct quern_cuda *cuda, CUstream stream, CUcontext *context) {
-    return cuda->stream_contexts ? cuda->stream_contexts(stream, context, NULL) : cuda->stream_context(stream, context);
+    void *green;  /* cuda.h does not say that it may be NULL */
+    return cuda->stream_contexts ? cuda->stream_contexts(stream, context, &green) : cuda->stream_context(stream, context);
 }
 
 CUresult quern_cuda_stay(const struct quern_membership *member, struct quern_cuda_entry *entry) {

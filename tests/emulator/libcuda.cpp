@@ -151,7 +151,7 @@ API Result cuCtxPushCurrent(Context *c) { return cuCtxPushCurrent_v2(c); }
 API Result cuCtxPopCurrent_v2(Context **c) {
   ENTER(initialization);
   if (context_stack.empty()) return invalid_context;
-  if (c) *c = context_stack.back();
+  *c = context_stack.back();
   context_stack.pop_back();
   return success;
 }

@@ -225,9 +225,8 @@ API Result cuStreamGetCtx(void *handle, void **c) {
 }
 API Result cuStreamGetCtx_v2(void *handle, Context **c, GreenContext **green) {
   ENTER_STREAM(s, handle, context);
-  if (!c && !green) return invalid_value;
-  if (c) *c = s->context;
-  if (green) *green = s->green;
+  *c = s->context;
+  *green = s->green;
   return success;
 }
 API Result cuStreamGetDevice(void *handle, int *device) {
@@ -393,7 +392,7 @@ bool unjoined(const Capture &c) {
 
 API Result cuStreamEndCapture(void *handle, Graph **out) {
   ENTER_STREAM(s, handle, context);
-  if (out) *out = nullptr;
+  *out = nullptr;
   if (!s->capture) return illegal_state;
   std::shared_ptr<Capture> c = s->capture;
   if (c->origin != s) return capture_unmatched;
@@ -402,7 +401,7 @@ API Result cuStreamEndCapture(void *handle, Graph **out) {
   leave_capture(*c);
   if (c->invalidated) return capture_invalidated;
   if (loose) return capture_unjoined;
-  if (out) *out = c->graph.release();
+  *out = c->graph.release();
   return success;
 }
 
