@@ -129,7 +129,13 @@ if command -v cargo >/dev/null; then
     step "the crate with QUERN_LIB_DIR" sh -c "cd '$work/quern-sys' && QUERN_LIB_DIR='$QUERN/lib' cargo run --offline --example linking"
     expect "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
     step "the crate's layouts" sh -c "cd '$work/quern-sys' && cargo run --quiet --offline --example layout >'$work/layout.c'"
-    step "the same layouts in C" sh -c "cc -std=c11 -fsyntax-only $(pkg-config --cflags quern) '$work/layout.c'"
+    for compiler in cc aarch64-linux-gnu-gcc; do
+        if ! command -v $compiler >/dev/null; then
+            echo "consumer: the layouts by $compiler: skipped: not installed"
+            continue
+        fi
+        step "the same layouts in C by $compiler" sh -c "$compiler -std=c11 -fsyntax-only -I '$QUERN/include' '$work/layout.c'"
+    done
     step "the crate as a package" sh -c "cd '$work/quern-sys' && QUERN_LIB_DIR='$QUERN/lib' cargo package --offline --allow-dirty"
 else
     echo "consumer: the crate in Rust: skipped: no cargo"
