@@ -19,7 +19,9 @@ static const double TEMPERATURE = 0.7;
 /* A token drawn from the softmax of logits / TEMPERATURE. */
 static int32_t draw(const float *logits, int32_t vocab, double uniform) {
     double maximum = logits[0], sum = 0;
-    for (int32_t i = 1; i < vocab; i++) maximum = fmax(maximum, logits[i]);
+    for (int32_t i = 1; i < vocab; i++) {
+        if (logits[i] > maximum) maximum = logits[i];  /* gcc 12 for aarch64 fails to compile fmax here */
+    }
     for (int32_t i = 0; i < vocab; i++) sum += exp((logits[i] - maximum) / TEMPERATURE);
     double left = uniform * sum;
     for (int32_t i = 0; i < vocab; i++) {

@@ -127,6 +127,8 @@ class Selection:
         lines += [f"build {folder}/kernels.a: archive {' '.join(members)}",
                   f"build {folder}/libquern.a: join {_built(self.host)}/host.a {folder}/kernels.a",
                   f"build {folder}/libquern.so: shared {folder}/libquern.a | build/exports.map gen/exports.py", *compiler,
+                  f"build {folder}/language_model: example_program {_built(self.host)}/language_model.a {folder}/libquern.a",
+                  *compiler,
                   f"build {folder}/install: install {folder}/libquern.a {folder}/libquern.so", f"  library = {folder}"]
         return "\n".join(lines) + "\n"
 

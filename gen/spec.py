@@ -183,9 +183,10 @@ ARCHITECTURES = ("x86_64", "aarch64")
 # Features of CPU targets, and their architectures:
 #   simd256    AVX2 with FMA and F16C
 #   simd512    AVX-512 F, BW, DQ, VL
-#   neon       Advanced SIMD.  Instructions for bf16 (HWCAP2_BF16) would save 0.6 for each element that is rounded to nearest: 1.9
-#              of 13.6 in Adam all in bf16, 0.6 of 9.1 in cross-entropy (bench/results/aarch64-predictions.md).  A target for
-#              them would be all kernels once more
+#   neon       Advanced SIMD.  bench/results/aarch64-predictions.md has the counts for these two, which have no target.  SVE would
+#              save instructions, but no cycles.  Instructions for bf16 (HWCAP2_BF16) would save 0.6 for each element that is
+#              rounded to nearest: 1.9 of 13.6 in Adam all in bf16, 0.6 of 9.1 in cross-entropy; a target for them would be all
+#              kernels once more
 CPU_FEATURES = {"simd256": "x86_64", "simd512": "x86_64", "neon": "aarch64"}
 CPU_TARGETS = {
     target.name: target

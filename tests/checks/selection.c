@@ -5,9 +5,12 @@
 #include <quern.h>
 #include <stdio.h>
 
-/* Of every function, so that the engine has as much of the library as an engine can have. */
+/*
+ * Of every function, so that the engine has as much of the library as an engine can have.  Compilers drop the array unless it is
+ * volatile.
+ */
 typedef void function(void);
-static function *const all[] = {
+static function *const volatile all[] = {
 #define FUNCTION(name) (function *)name,
 #include "functions.h"
 };

@@ -260,18 +260,21 @@ def lacks_aarch64() -> str:
     return f"install {' and '.join(lacking)}" if lacking else ""
 
 
+def aarch64_runner() -> tuple[str, ...]:
+    """What runs its programs; nothing on a machine of aarch64.  QEMU orders memory as this machine does."""
+    return ("qemu-aarch64-static", "-L", str(CROSS_ROOT)) if this_host() != "aarch64" else ()
+
+
 def aarch64_configurations() -> list[Configuration]:
-    """Each CPU target of aarch64, the lesser ones with the suites of kernels, and ranks: on an x86-64 machine in QEMU, which orders
-    memory as that machine does."""
-    is_cross, unavailable = this_host() != "aarch64", lacks_aarch64()
-    every = [suite for suite in suites.read_suites() if suite.sanitized and not (is_cross and suite.name in NEED_FILTERS)]
-    runner = ("qemu-aarch64-static", "-L", str(CROSS_ROOT)) if is_cross else ()
+    """Each CPU target of aarch64, the lesser ones with the suites of kernels, and ranks."""
+    runner, unavailable = aarch64_runner(), lacks_aarch64()
+    every = [suite for suite in suites.read_suites() if suite.sanitized and not (runner and suite.name in NEED_FILTERS)]
     plain = [Configuration(f"cpu {target.name}", "cpu", cpu_environment(target.name, f"*__{target.name}"), is_first=not place)
              for place, target in enumerate(cpu_targets("aarch64"))]
     return [replace(each, name=f"aarch64 {each.name}", environment={**each.environment, "QUERN_TEST_SCALE": "small"},
                     unavailable=unavailable, programs="build/aarch64/tests", runner=runner,
                     only=frozenset(suite.name for suite in every if each.is_first or suite.operations),
-                    leaves_out=NOT_IN_QEMU if is_cross else ())
+                    leaves_out=NOT_IN_QEMU if runner else ())
             for each in [*plain, rank_configuration()]]
 
 
