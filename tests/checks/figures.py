@@ -120,7 +120,7 @@ FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     (ERRORS, "a glob of kernel names, up to {} characters", (number("src/runtime/device.h", "kernel_glob", less=1),)),
     (ERRORS, "1 to {}: the hardware queues of a context | a line, and {} are assumed",
      (number("src/ranks/cuda_support.c", "MOST"), number("src/ranks/cuda_support.c", "DEFAULT"))),
-    (KERNELS, "a stripped engine with all operations has {} MB", (megabytes("avx512", "sm_90a", "code of the host"),)),
+    (KERNELS, "For AVX-512 and Hopper all of it has {} MB", (megabytes("avx512", "sm_90a", "code of the host"),)),
     (KERNELS, "functions of the driver, compression | {} |", (lambda: release(toolchain._DECOMPRESSES),)),
     (KERNELS, "machine code of ptxas 12.9 for sm_100f and sm_120f | {} |", (lambda: release(spec.GPU_TARGETS["sm_100f"].driver),)),
     (KERNELS, "{} file changes by hand: add a row to `GPU_TARGETS`", (hand_files("target"),)),
