@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tarfile
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 from gen import api, history
@@ -33,7 +33,7 @@ def time_of_version() -> int:
     found = re.search(r"^## \S+ \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     if not found:
         raise SystemExit("quern: CHANGELOG.md has no version with a date")
-    return int(datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp())
+    return int(datetime.fromisoformat(found[1]).replace(tzinfo=timezone.utc).timestamp())
 
 
 def pack(names: list[str], time: int) -> bytes:

@@ -1,5 +1,6 @@
 """Checks what CONTRIBUTING.md says of every source: lines have at most 132 columns, the files that comments name exist, every
-header has a guard of its own, and the library moves each descriptor that it opens above those of the standard streams.
+header has a guard of its own, the library moves each descriptor that it opens above those of the standard streams, and the oldest
+Python that the commands take can read every file.
 Prints each offence with file and line.  The last line is `N passed, N failed`.
 
 `style.py ROOT` checks another tree.
@@ -7,6 +8,7 @@ Prints each offence with file and line.  The last line is `N passed, N failed`.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
@@ -84,9 +86,18 @@ def standard_streams(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root)}:{line}: {call[0]}: expected quern_above_two around it"
 
 
+def newer_python(root: Path) -> Iterator[str]:
+    found = re.search(r"sys\.version_info < \((\d+), (\d+)\)", (root / "quern").read_text())
+    for path in files(root, ("gen", "tests", "bench", "bindings"), (".py",)):
+        try:
+            ast.parse(path.read_text(), feature_version=(int(found[1]), int(found[2])))
+        except SyntaxError as error:
+            yield f"{path.relative_to(root)}:{error.lineno}: {error.msg}"
+
+
 def main() -> int:
     root = Path(sys.argv[1]).resolve() if sys.argv[1:] else ROOT
-    offences = [list(rule(root)) for rule in (wide_lines, names_of_nothing, shared_guards, standard_streams)]
+    offences = [list(rule(root)) for rule in (wide_lines, names_of_nothing, shared_guards, standard_streams, newer_python)]
     print("".join(f"{line}\n" for lines in offences for line in lines), end="")
     failed = sum(bool(lines) for lines in offences)
     print(f"{len(offences) - failed} passed, {failed} failed")
