@@ -1,5 +1,4 @@
 /* Wraps the library's calls and makes the crossings of crossing.h around them. */
-#define _GNU_SOURCE
 #include "faults/crossing.h"
 
 #include <netinet/in.h>

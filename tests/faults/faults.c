@@ -11,7 +11,6 @@
  *   faults meeting_place          meeting_place.c
  *   faults scribbles [FIRST END]  scribbles.c
  */
-#define _GNU_SOURCE
 #include "faults/crossing.h"
 
 #include <signal.h>

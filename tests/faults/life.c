@@ -1,5 +1,4 @@
 /* The steps of a rank with a group, and its buffers.  life.h documents the functions. */
-#define _GNU_SOURCE
 #include "faults/life.h"
 
 #include <stdlib.h>

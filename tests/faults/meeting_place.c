@@ -2,7 +2,6 @@
  * Errors of the file in which ranks meet: remains of dead runs, names that belong to other programs, a /dev/shm that is full or
  * closed.  Remains are replaced; everything else is an error with a reason and stays unchanged.
  */
-#define _GNU_SOURCE
 #include "faults/crossing.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* Stops ranks at points, and keeps their clocks.  points.h documents the functions.  For the programs of tests/faults. */
-#define _GNU_SOURCE
 #include "faults/points.h"
 
 #include <errno.h>

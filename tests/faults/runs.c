@@ -1,5 +1,4 @@
 /* The command lines of the programs of this folder, their runs and what they count.  runs.h documents the functions. */
-#define _GNU_SOURCE
 #include "faults/runs.h"
 
 #include <dirent.h>

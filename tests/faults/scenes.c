@@ -8,7 +8,6 @@
  *
  * The memory of an emulated GPU is memory of the host, so the checks read it there.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

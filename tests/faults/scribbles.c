@@ -5,7 +5,6 @@
  *
  *   faults scribbles [FIRST END]    2,000 rounds, or those of this range: a round's number determines all but the times
  */
-#define _GNU_SOURCE
 #include "faults/runs.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
  * ranks live; the ranks without a fault have a group, unless the one that is stopped has joined it without completing it.
  * With --part K/N every N-th crossing is visited, from the K-th on.
  */
-#define _GNU_SOURCE
 #include "faults/crossing.h"
 
 #include <signal.h>

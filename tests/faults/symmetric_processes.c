@@ -2,7 +2,6 @@
  * Symmetric memory in cases that Criterion cannot run: ranks that are threads of several processes, GPUs of one process and of
  * several, processes that are killed.  The GPUs are the emulator's (LD_LIBRARY_PATH=build/emulator); each case configures it.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>

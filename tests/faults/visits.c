@@ -1,5 +1,4 @@
 /* Visits pairs of a point and a fault by runs of ranks.  visits.h documents the functions; scenes.c has the table. */
-#define _GNU_SOURCE
 #include "faults/visits.h"
 
 #include <signal.h>

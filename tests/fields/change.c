@@ -2,8 +2,6 @@
 #include "fields/change.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "harness/check.h"
 

@@ -4,9 +4,6 @@
  */
 #include <float.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fields/change.h"
 #include "fields/walks.h"

@@ -3,7 +3,6 @@
  * nothing if it refuses, and does not crash.
  */
 #include <limits.h>
-#include <string.h>
 
 #include "fields/change.h"
 #include "fields/walks.h"

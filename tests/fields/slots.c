@@ -2,9 +2,6 @@
 #include "fields/slots.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/buffer.h"
 #include "harness/check.h"

@@ -2,9 +2,6 @@
  * The sizes with which structs begin.  Those that the initialisers set and those of older headers are taken, all others refused.
  * What an older struct lacks counts as 0, and what lies behind it is not read.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "fields/change.h"
 #include "fields/walks.h"
 #include "harness/check.h"

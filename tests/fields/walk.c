@@ -2,9 +2,6 @@
  * What follows from the rules of a call: its ignored fields, illegal values, alignments and overlaps.  Used by the suites of
  * fields.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "fields/change.h"
 #include "fields/walks.h"
 #include "harness/check.h"

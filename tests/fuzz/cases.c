@@ -1,5 +1,4 @@
 /* Plausible values: small calls that succeed, from which calls.c departs by single faults.  Called by calls.c. */
-#define _GNU_SOURCE
 #include "cases.h"
 
 #include <ftw.h>

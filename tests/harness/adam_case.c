@@ -3,10 +3,6 @@
  */
 #include "harness/adam_case.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam.h"

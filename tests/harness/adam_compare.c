@@ -1,7 +1,5 @@
 /* Compares Adam's arenas with those of the model and with the exact formula.  adam_case.h documents the functions. */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"

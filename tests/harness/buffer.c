@@ -1,11 +1,5 @@
 /* Guarded buffers of the device under test.  buffer.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/buffer.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"

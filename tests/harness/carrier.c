@@ -1,5 +1,4 @@
 /* The stand-in for the carrier of an engine.  carrier.h documents it. */
-#define _GNU_SOURCE
 #include "harness/carrier.h"
 
 #include <errno.h>

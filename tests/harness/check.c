@@ -1,6 +1,4 @@
 /* Reads the calling thread's error detail for the assertions of check.h, and checks that it is one short line. */
-#include <string.h>
-
 #include "harness/check.h"
 
 static _Thread_local char detail[4096];

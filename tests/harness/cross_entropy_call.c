@@ -2,9 +2,6 @@
  * Runs a case of harness/cross_entropy_case.h: in one call, in one for the outputs and a later one for the gradient, or in steps
  * over shards that are windows of the same matrices.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"

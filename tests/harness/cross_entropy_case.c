@@ -2,8 +2,6 @@
 #include "harness/cross_entropy_case.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "harness/buffer.h"
 #include "harness/check.h"

@@ -1,8 +1,5 @@
 /* Compares the outputs of a case of harness/cross_entropy_case.h with the oracle or with another run. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"

@@ -2,8 +2,6 @@
 #include "harness/cuda.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "harness/check.h"
 

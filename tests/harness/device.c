@@ -1,10 +1,5 @@
 /* Opens the device under test and restricts its rows.  device.h documents the functions. */
-#define _POSIX_C_SOURCE 200809L
 #include "harness/device.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"

@@ -1,18 +1,9 @@
 /* Calls that fail.  failing.h documents the functions; the linker sends the library's calls to those named __wrap_ below. */
-#define _GNU_SOURCE
 #include "harness/failing.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"

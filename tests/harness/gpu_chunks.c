@@ -1,9 +1,6 @@
 /* Runs quantised chunks on GPU ranks and compares their memory.  gpu_chunks.h documents the functions. */
 #include "harness/gpu_chunks.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/random.h"
 
@@ -52,12 +49,12 @@ void gpu_chunks_synchronize(const struct gpu_chunks *bench) {
 
 /* ---- memory ---- */
 
-static void write(const struct gpu_chunks *bench, int rank, unsigned char *to, const void *from, size_t bytes) {
+static void put(const struct gpu_chunks *bench, int rank, unsigned char *to, const void *from, size_t bytes) {
     device_use(&bench->group->device[rank]);
     if (bytes) CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)to, from, bytes, bench->group->device[rank].stream));
 }
 
-static unsigned char *read(const struct gpu_chunks *bench, int rank, const unsigned char *from, size_t bytes) {
+static unsigned char *seen(const struct gpu_chunks *bench, int rank, const unsigned char *from, size_t bytes) {
     unsigned char *copy = malloc(bytes + 1);
     check(copy, "no memory");
     device_use(&bench->group->device[rank]);
@@ -90,11 +87,11 @@ void gpu_chunks_fill(struct gpu_chunks *bench, const struct chunks_case *c) {
         memset(image + layout.ready, 0, (size_t)layout.ready_bytes);
         memset(results, RUBBISH, RESULTS_BYTES);
         memcpy(results + OFFSET, &offset, sizeof offset);
-        write(bench, rank, bench->symmetric[rank], image, bench->pool_bytes);
-        write(bench, rank, bench->seen[rank], image, bench->pool_bytes);
-        write(bench, rank, bench->results[rank], results, RESULTS_BYTES);
-        write(bench, rank, bench->workspace[rank], rubbish, WORKSPACE_BYTES);
-        if (place >= 0) write(bench, rank, input_of(bench, c, rank), c->inputs[place], input_bytes(c));
+        put(bench, rank, bench->symmetric[rank], image, bench->pool_bytes);
+        put(bench, rank, bench->seen[rank], image, bench->pool_bytes);
+        put(bench, rank, bench->results[rank], results, RESULTS_BYTES);
+        put(bench, rank, bench->workspace[rank], rubbish, WORKSPACE_BYTES);
+        if (place >= 0) put(bench, rank, input_of(bench, c, rank), c->inputs[place], input_bytes(c));
         gpu_group_synchronize(bench->group);
     }
     free(image), free(results), free(rubbish);
@@ -168,7 +165,7 @@ void gpu_chunks_poll(const struct gpu_chunks *bench, const struct chunks_case *c
 static void compare_pool(const struct gpu_chunks *bench, const struct chunks_case *c, int rank, const char *what,
                          const unsigned char *pool, uint32_t word) {
     const struct chunks_layout layout = chunks_case_layout(c);
-    unsigned char *has = read(bench, rank, pool, bench->pool_bytes), *expected = malloc(bench->pool_bytes);
+    unsigned char *has = seen(bench, rank, pool, bench->pool_bytes), *expected = malloc(bench->pool_bytes);
     check(expected, "no memory");
     memset(expected, RUBBISH, bench->pool_bytes);
     const bool is_member = chunks_case_place(c, rank) >= 0;
@@ -186,7 +183,7 @@ static void compare_pool(const struct gpu_chunks *bench, const struct chunks_cas
 }
 
 static void compare_results(const struct gpu_chunks *bench, const struct chunks_case *c, int rank) {
-    unsigned char *has = read(bench, rank, bench->results[rank], RESULTS_BYTES), expected[24];
+    unsigned char *has = seen(bench, rank, bench->results[rank], RESULTS_BYTES), expected[24];
     memset(expected, RUBBISH, sizeof expected);
     memcpy(expected + AMAX, &c->amax, 4);
     if (c->has_scales) memcpy(expected + SCALE, &c->scale, 4), memcpy(expected + INVERSE, &c->scale_inv, 4);

@@ -1,11 +1,5 @@
 /* Creates groups of GPU ranks that one thread drives.  gpu_group.h documents the functions. */
-#define _POSIX_C_SOURCE 200809L
 #include "harness/gpu_group.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"

@@ -1,5 +1,4 @@
 /* Runs a team of GPU ranks in processes and threads.  gpu_ranks.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/gpu_ranks.h"
 
 #include <dlfcn.h>

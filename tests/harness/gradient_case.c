@@ -1,10 +1,6 @@
 /* Lists of gradients and their sums.  gradient_case.h documents the functions. */
 #include "harness/gradient_case.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"

@@ -1,11 +1,5 @@
 /* Barriers, and exchanges that end with a rank, of groups of several hosts.  hosts_case.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/hosts_case.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 

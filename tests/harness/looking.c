@@ -1,12 +1,7 @@
 /* Reads what a trace or a dump has written. */
-#define _GNU_SOURCE
 #include "harness/looking.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 

@@ -1,5 +1,4 @@
 /* GPU ranks of several hosts.  nccl_side.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/nccl_side.h"
 
 #include <dlfcn.h>

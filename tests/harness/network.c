@@ -1,5 +1,4 @@
 /* Hosts that are network namespaces.  network.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/network.h"
 
 #include <fcntl.h>

@@ -1,13 +1,8 @@
 /* Hosts that a test plays.  played_host.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/played_host.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 

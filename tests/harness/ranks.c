@@ -1,5 +1,4 @@
 /* Starts ranks as threads or processes, waits for them and reports how they ended.  ranks.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/ranks.h"
 
 #include <arpa/inet.h>

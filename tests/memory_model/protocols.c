@@ -6,7 +6,6 @@
  * runs all programs, or one, and so many times as many executions of each.  --sites prints the accesses with an order that were
  * executed; --weaken gives some of them another order (checker.h).  The last line is `N passed, N failed`.
  */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * What the GPU ranks of a process share, without a driver: tasks that wait until no launch is under way and nothing is pending, and
  * the thread that watches groups, while the process forks.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

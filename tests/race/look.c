@@ -1,5 +1,4 @@
 /* Traces and dumps that begin and end, and threads that are set, while other threads call operations. */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

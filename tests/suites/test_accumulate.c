@@ -4,7 +4,6 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <fenv.h>
-#include <math.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"

@@ -5,7 +5,6 @@
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <float.h>
-#include <math.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"

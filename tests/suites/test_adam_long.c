@@ -5,8 +5,6 @@
  *
  * Runs on: cpu; kernels of adam; not with sanitizers.
  */
-#include <math.h>
-
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"

@@ -4,8 +4,6 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
-#include <pthread.h>
-
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cuda.h"

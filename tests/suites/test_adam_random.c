@@ -3,8 +3,6 @@
  *
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
-#include <math.h>
-
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"

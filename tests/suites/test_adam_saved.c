@@ -4,10 +4,6 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
-#define _GNU_SOURCE
-#include <math.h>
-#include <sys/mman.h>
-
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"

@@ -4,10 +4,6 @@
  *
  * Runs on: every emulated, gpu.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
-#include <unistd.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"

@@ -3,16 +3,11 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/random.h"

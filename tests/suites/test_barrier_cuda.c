@@ -6,13 +6,9 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
-#include <pthread.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"

@@ -6,8 +6,6 @@
  *
  * Runs on: cpu, every emulated, gpu; kernels of adam, quantize.
  */
-#include <math.h>
-
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/quantize_case.h"

@@ -4,12 +4,6 @@
  *
  * Runs on: cpu; kernels of quantize, collective.
  */
-#define _GNU_SOURCE
-#include <math.h>
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/chunks_ranks.h"
 #include "harness/one_chunks.h"

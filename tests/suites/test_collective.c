@@ -4,14 +4,9 @@
  *
  * Runs on: cpu; kernels of collective.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"

@@ -4,15 +4,11 @@
  *
  * Runs on: one cpu.
  */
-#define _GNU_SOURCE
 #include "runtime/cpu_features.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"

@@ -5,7 +5,6 @@
  * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */
 #include <float.h>
-#include <math.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"

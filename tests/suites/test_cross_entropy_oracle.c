@@ -4,8 +4,6 @@
  *
  * Runs on: oracle.
  */
-#include <math.h>
-
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/cross_entropy.h"

@@ -4,8 +4,6 @@
  *
  * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */
-#include <math.h>
-
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/random.h"

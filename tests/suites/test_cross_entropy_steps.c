@@ -4,8 +4,6 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
-#include <math.h>
-
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 

@@ -4,9 +4,6 @@
  *
  * Runs on: every emulated, gpu; kernels of cross_entropy.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <math.h>
-
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 

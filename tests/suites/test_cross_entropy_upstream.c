@@ -5,8 +5,6 @@
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
 #define _DEFAULT_SOURCE
-#include <math.h>
-#include <sys/mman.h>
 
 #include "harness/buffer.h"
 #include "harness/check.h"

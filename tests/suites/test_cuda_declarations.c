@@ -4,9 +4,6 @@
  *
  * Runs on: one cpu, one emulated.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <stddef.h>
-
 #include "harness/check.h"
 #include "harness/device.h"
 #include "runtime/cuda_driver.h"

@@ -4,20 +4,12 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/gather_store.h"

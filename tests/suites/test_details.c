@@ -4,9 +4,7 @@
  *
  * Runs on: every cpu, one emulated, gpu.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
-#include <errno.h>
 
 #include "adam/adam.h"
 #include "cross_entropy/cross_entropy.h"

@@ -3,11 +3,6 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of adam, cross_entropy; not with sanitizers.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"

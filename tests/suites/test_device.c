@@ -3,11 +3,7 @@
  *
  * Runs on: every cpu, every emulated, gpu.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/adam_case.h"
 #include "harness/buffer.h"

@@ -4,8 +4,6 @@
  *
  * Runs on: every emulated; kernels of barrier, quantize, collective.
  */
-#include <math.h>
-
 #include "harness/check.h"
 #include "harness/gpu_chunks.h"
 #include "harness/ranks.h"

@@ -3,7 +3,6 @@
  *
  * Runs on: every cpu, every emulated, gpu.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
 
 #include "harness/adam_case.h"

@@ -4,9 +4,7 @@
  *
  * Runs on: one cpu; not with sanitizers.
  */
-#define _GNU_SOURCE
 #include <fenv.h>
-#include <math.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"

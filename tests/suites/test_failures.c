@@ -5,10 +5,6 @@
  *
  * Runs on: one cpu, one emulated.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
-#include <unistd.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/failing.h"

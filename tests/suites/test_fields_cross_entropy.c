@@ -5,7 +5,6 @@
  *
  * Runs on: cpu, one emulated, gpu.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "fields/cross_entropy.h"
 #include "harness/check.h"
 #include "harness/host_product.h"

@@ -4,14 +4,10 @@
  *
  * Runs on: every emulated; kernels of barrier, ragged_all_to_all.
  */
-#define _GNU_SOURCE
 #include <limits.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/gpu_group.h"

@@ -4,20 +4,11 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include <limits.h>
-#include <math.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/random.h"

@@ -4,15 +4,10 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "os/futex.h"
 #include "ranks/handles.h"

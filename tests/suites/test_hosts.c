@@ -5,17 +5,9 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"

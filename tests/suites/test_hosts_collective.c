@@ -5,7 +5,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/counted_carrier.h"

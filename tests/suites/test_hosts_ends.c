@@ -4,16 +4,9 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/hosts_case.h"

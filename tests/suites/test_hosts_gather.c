@@ -5,12 +5,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/gather_store.h"

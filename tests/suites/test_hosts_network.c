@@ -4,9 +4,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/gather_store.h"
 #include "harness/network.h"

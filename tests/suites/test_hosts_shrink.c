@@ -5,12 +5,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "harness/shrink_case.h"

@@ -3,11 +3,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "harness/check.h"

@@ -4,13 +4,8 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"

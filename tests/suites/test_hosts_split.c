@@ -4,14 +4,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/hosts_case.h"
 #include "harness/random.h"

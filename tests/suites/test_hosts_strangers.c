@@ -4,15 +4,8 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"

@@ -3,13 +3,9 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include <malloc.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/played_host.h"

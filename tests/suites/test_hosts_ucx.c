@@ -4,9 +4,7 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
-#include <signal.h>
 
 #include "harness/check.h"
 #include "harness/hosts_case.h"

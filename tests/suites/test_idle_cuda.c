@@ -4,7 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"

@@ -4,13 +4,8 @@
  *
  * Runs on: cpu; not with sanitizers.
  */
-#define _GNU_SOURCE
-#include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"

@@ -4,9 +4,7 @@
  *
  * Runs on: every emulated; kernels of barrier, ragged_all_to_all.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"

@@ -4,7 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "harness/adam_case.h"
 #include "harness/buffer.h"
 #include "harness/check.h"

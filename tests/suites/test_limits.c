@@ -4,8 +4,6 @@
  *
  * Runs on: ranks.
  */
-#include <math.h>
-
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"

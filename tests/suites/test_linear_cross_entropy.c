@@ -4,9 +4,6 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <math.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/host_product.h"

@@ -4,20 +4,11 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"

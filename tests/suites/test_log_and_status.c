@@ -3,14 +3,6 @@
  *
  * Runs on: every cpu, one emulated, gpu.
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/device.h"

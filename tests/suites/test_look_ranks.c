@@ -3,7 +3,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include "harness/check.h"
 #include "harness/looking.h"
 #include "harness/ranks.h"

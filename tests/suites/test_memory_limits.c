@@ -5,16 +5,12 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"

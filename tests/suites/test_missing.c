@@ -3,12 +3,7 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
 #include <float.h>
-#include <math.h>
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"

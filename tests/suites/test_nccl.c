@@ -4,10 +4,7 @@
  *
  * Runs on: one cpu, one emulated.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
-#include <pthread.h>
-#include <sys/mman.h>
 
 #include "harness/check.h"
 #include "harness/device.h"

@@ -5,7 +5,6 @@
  *
  * Runs on: one emulated.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 
 #include "harness/check.h"

@@ -4,10 +4,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "ranks/nccl/nccl.h"

@@ -164,7 +164,6 @@ TEST_BENCH(nccl_collective, workspaces, .kind = RANK_PROCESSES, .count = 3, .hos
     rank_bench_wait(bench);
 }
 
-
 /* ---- a stream that is captured ---- */
 
 /* All get the error, and nothing is written. */

@@ -4,10 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/cuda.h"

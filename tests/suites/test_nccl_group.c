@@ -4,10 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#define _GNU_SOURCE
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"

@@ -5,8 +5,6 @@
  */
 #include <fenv.h>
 #include <float.h>
-#include <math.h>
-#include <stddef.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"

@@ -4,7 +4,6 @@
  * Runs on: cpu, every emulated, gpu; kernels of quantize.
  */
 #include <float.h>
-#include <math.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"

@@ -5,8 +5,6 @@
  *
  * Runs on: emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
 #include <sched.h>
 #include <time.h>
 

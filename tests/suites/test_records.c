@@ -4,8 +4,6 @@
  *
  * Runs on: ranks.
  */
-#include <stddef.h>
-
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "kernels/collective.h"

@@ -3,14 +3,7 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <math.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/random.h"

@@ -4,10 +4,7 @@
  *
  * Runs on: every emulated, gpu.
  */
-#define _GNU_SOURCE
-#include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "harness/adam_case.h"
 #include "harness/buffer.h"

@@ -4,7 +4,6 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 
 #include "harness/buffer.h"

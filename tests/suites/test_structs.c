@@ -4,8 +4,6 @@
  *
  * Runs on: one cpu.
  */
-#include <math.h>
-#include <stddef.h>
 
 #include "../../generated/structs.h"
 #include "harness/check.h"

@@ -4,10 +4,7 @@
  *
  * Runs on: cpu.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "ranks/handles.h"
 #include "harness/check.h"

@@ -5,7 +5,6 @@
  */
 #include <float.h>
 #include <limits.h>
-#include <math.h>
 
 #include "harness/check.h"
 #include "harness/random.h"

@@ -3,7 +3,6 @@
  *
  * Runs on: one cpu, one emulated, gpu.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>

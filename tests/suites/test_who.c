@@ -3,8 +3,6 @@
  *
  * Runs on: ranks.
  */
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "os/clock.h"

@@ -6,14 +6,6 @@
  *   QUERN_TEST_PACK_TARGET=sm_121    the target of the pack
  *   QUERN_TEST_TARGET=sm_120f        the target that serves the device without the pack
  */
-#define _POSIX_C_SOURCE 200809L
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/device.h"
@@ -21,7 +13,6 @@
 #include "kernels/kernel.h"
 #include "os/unload.h"
 #include "runtime/pack_format.h"
-#include "quern.h"
 
 static const char *pack_target(void) {
     const char *target = getenv("QUERN_TEST_PACK_TARGET");

@@ -1,5 +1,4 @@
 /* An engine that contains Quern, as a shared object.  Loaded and unloaded by host.c. */
-#define _POSIX_C_SOURCE 200809L
 #include "checks/unloading/engine.h"
 
 #include <stdio.h>

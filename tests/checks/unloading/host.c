@@ -5,7 +5,6 @@
  * the last line is `N passed, N failed`.  `host NAME` runs one scene.  With QUERN_TEST_SCALE=small there are a tenth of the rounds,
  * and 20 at least.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <malloc.h>

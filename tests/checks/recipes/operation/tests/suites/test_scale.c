@@ -3,9 +3,6 @@
  *
  * Runs on: cpu, every emulated, gpu; kernels of scale.
  */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/device.h"
