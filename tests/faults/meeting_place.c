@@ -221,8 +221,7 @@ static const char *outlast_those_who_leave(void) {
 /* ---- unfinished error texts ---- */
 
 /* Rank 0 dies just after it has started to write why the group has ended.  Another rank writes the reason then. */
-static quern_status die_while_saying_why(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+static void die_while_saying_why(struct rank *rank, quern_group *group) {
     struct quern_membership *member = rank_member_of(rank, group);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0) {
@@ -231,11 +230,10 @@ static quern_status die_while_saying_why(struct rank *rank) {
     }
     rank_refused(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST, "quern_barrier: rank 0 (process ");
     rank_check_detail(rank, "has ended; rank ");
-    return quern_group_destroy(group);
 }
 
 static const char *finish_the_words(void) {
-    return check_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = die_while_saying_why},
+    return check_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .in_group = die_while_saying_why},
                      (bool[]){true, false, false}, 1, QUERN_OK, "");
 }
 

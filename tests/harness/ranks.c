@@ -325,7 +325,13 @@ int count_mappings(const char *text) {
     return maps ? count : -1;
 }
 
-static void run_function(struct rank *rank, rank_function *function) {
+static quern_status run_in_group(struct rank *rank, rank_in_group *in_group) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    in_group(rank, group);
+    return quern_group_destroy(group);
+}
+
+static void run_function(struct rank *rank, const struct ranks *ranks) {
     struct rank_result *result = rank->result;
     double began = rank_now();
     if (setjmp(rank->end)) {
@@ -334,7 +340,7 @@ static void run_function(struct rank *rank, rank_function *function) {
     }
     rank_ok(rank, quern_device_open(QUERN_CPU, 0, &rank->device));
     if (rank->is_unreadable) rank_refuse_reads(rank);
-    result->status = function(rank);
+    result->status = ranks->in_group ? run_in_group(rank, ranks->in_group) : ranks->function(rank);
     result->seconds = rank_now() - began;
     quern_error_detail(result->detail, sizeof result->detail);
     quern_device_close(rank->device);
@@ -357,7 +363,7 @@ static void *run_rank(void *user) {
                         .watches_heartbeat = run->ranks.watches_heartbeat, .on_gpu = run->ranks.nccl,
                         .operations = run->ranks.operations};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
-    run_function(&rank, run->ranks.function);
+    run_function(&rank, &run->ranks);
     carrier_close(rank.carrier);
     return NULL;
 }

@@ -163,11 +163,13 @@ void rank_end_process(int status) __attribute__((noreturn));
 /* ---- outside ---- */
 
 typedef quern_status rank_function(struct rank *rank);
+typedef void rank_in_group(struct rank *rank, quern_group *group);
 
 struct ranks {
     enum rank_kind kind;
     int count;
     rank_function *function;
+    rank_in_group *in_group;  /* in place of a function: in the group of all, whose limit does not end, and which then ends */
     const void *user;
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
@@ -261,12 +263,8 @@ struct quern_segment *ranks_find_forming(const char *path, unsigned joined);
     static void suite##_##name##_with(struct rank *rank, type *thing)
 
 #define TEST_GROUP(suite, name, ...) \
-    static void suite##_##name##_in_group(struct rank *rank, quern_group *group); \
-    TEST_RANKS(suite, name, __VA_ARGS__) { \
-        quern_group *group = rank_group(rank, RANK_LIMIT); \
-        suite##_##name##_in_group(rank, group); \
-        return quern_group_destroy(group); \
-    } \
+    static rank_in_group suite##_##name##_in_group; \
+    Test(suite, name) { check_ranks(.in_group = suite##_##name##_in_group, __VA_ARGS__); } \
     static void suite##_##name##_in_group(struct rank *rank, quern_group *group)
 
 #endif

@@ -465,8 +465,7 @@ static quern_status scatter_workspaces(struct rank *rank) {
 }
 
 /* The size grows with the elements up to a limit, is the same for all operations, and is 0 where nothing passes through. */
-static quern_status ask_workspace(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+static void ask_workspace(struct rank *rank, quern_group *group) {
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     size_t bytes = 1, before = 0;
     args.dtype = QUERN_BF16;
@@ -481,12 +480,11 @@ static quern_status ask_workspace(struct rank *rank) {
     rank_check(rank, rank->kind == RANK_THREADS || bytes >= 1 << 18, "at most %zu bytes", bytes);
     args.count = ((int64_t)1 << 46) / rank->ranks + 1;
     rank_status(rank, quern_collective_workspace(group, &args, &bytes), QUERN_INVALID_SHAPE);
-    return quern_group_destroy(group);
 }
 
 Test(collective, workspaces) {
     check_ranks(.kind = RANK_PROCESSES, .count = ONE_RANKS, .function = scatter_workspaces);
-    check_ranks(.kind = RANK_BOTH, .count = ONE_RANKS, .function = ask_workspace);
+    check_ranks(.kind = RANK_BOTH, .count = ONE_RANKS, .in_group = ask_workspace);
 }
 
 /* ---- the same call again ---- */

@@ -269,12 +269,11 @@ TEST_RANKS(descriptors, the_ranks_of_a_process_need_them_together, .kind = RANK_
     return QUERN_OK;
 }
 
-TEST_RANKS(descriptors, a_split_needs_as_many_again, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
-    quern_group *group = rank_group(rank, RANK_LIMIT), *part;
+TEST_GROUP(descriptors, a_split_needs_as_many_again, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
+    quern_group *part;
     if (rank->rank == 2) leave_descriptors(rank, 5);
     const quern_status status = quern_group_split(&group, 1, &(int){0}, &(int){0}, &part);
     hear_of_shortage(rank, status, "rank 2: the group needs 7 descriptors in this process, and the limit");
-    return quern_group_destroy(group);
 }
 
 /* ---- calls of the system that fail ---- */

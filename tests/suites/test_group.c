@@ -187,8 +187,8 @@ Test(group, refuses_bad_arguments_of_split) {
 }
 
 /* Rank 0 has the handles of all ranks of its process, but the others are other threads. */
-TEST_RANKS(group, takes_one_handle_of_a_thread, .kind = RANK_THREADS, .count = 2) {
-    quern_group *group = rank_group(rank, RANK_LIMIT), **all = rank->shared, *made[2] = {UNTOUCHED, UNTOUCHED};
+TEST_GROUP(group, takes_one_handle_of_a_thread, .kind = RANK_THREADS, .count = 2) {
+    quern_group **all = rank->shared, *made[2] = {UNTOUCHED, UNTOUCHED};
     all[rank->rank] = group;
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0) {
@@ -206,7 +206,6 @@ TEST_RANKS(group, takes_one_handle_of_a_thread, .kind = RANK_THREADS, .count = 2
                    pointers[1] == memory[1], "a refused call wrote");
     }
     rank_ok(rank, quern_barrier(group, NULL, NULL));  /* the refusal was of rank 0 alone */
-    return quern_group_destroy(group);
 }
 
 /* ---- joining ---- */
@@ -502,10 +501,9 @@ static int expected_place(const struct wish *wishes, int ranks, int rank, int *s
 static const int odd_keys[] = {INT_MIN, -1, 0, 0, 1, INT_MAX};
 static const int odd_colours[] = {0, 1, 1, INT_MAX, -1, INT_MIN, 77};
 
-TEST_RANKS(group, splits_by_colour_and_key, .kind = RANK_BOTH, .count = 7) {
+TEST_GROUP(group, splits_by_colour_and_key, .kind = RANK_BOTH, .count = 7) {
     struct wish wishes[QUERN_MAX_RANKS];
     int *told = rank->shared;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (uint64_t round = 0; round < 30; round++) {
         int size;
         quern_group *part = UNTOUCHED;
@@ -529,7 +527,6 @@ TEST_RANKS(group, splits_by_colour_and_key, .kind = RANK_BOTH, .count = 7) {
         rank_ok(rank, quern_group_destroy(part));
     }
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    return quern_group_destroy(group);
 }
 
 /* Halves of halves; all of them exist at the same time and end in any order. */
@@ -736,9 +733,8 @@ TEST_RANKS(group, reports_epochs_from_the_first_one, .kind = RANK_THREADS, .coun
     return quern_group_destroy(group);
 }
 
-static quern_status report_the_end(struct rank *rank) {
+static void report_the_end(struct rank *rank, quern_group *group) {
     char report[2048];
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.timeout = 0.2;
     if (rank->rank == 0) rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
@@ -749,7 +745,6 @@ static quern_status report_the_end(struct rank *rank) {
     const double waited = seconds_after(rank, report, "poisoned with QUERN_PEER_TIMEOUT: quern_barrier: rank 0 waited ");
     rank_check(rank, waited >= 0.19, "%s", report);
     rank_line_up(rank);
-    return quern_group_destroy(group);
 }
 
 /* Each rank's process reads the environment. */
@@ -759,7 +754,7 @@ Test(group, reports_and_logs_what_it_is_poisoned_with) {
     check(file >= 0, "no file for the log");
     snprintf(value, sizeof value, "1:%s", path);
     setenv("QUERN_LOG", value, 1);
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = report_the_end);
+    check_ranks(.kind = RANK_THREADS, .count = 2, .in_group = report_the_end);
     check(read(file, text, sizeof text - 1) > 0, "nothing was logged");
     close(file);
     unlink(path);

@@ -47,17 +47,15 @@ static void exchange_values(struct rank *rank, quern_group *group, const int *me
 
 /* ---- rounds ---- */
 
-static quern_status meet_often(struct rank *rank) {
+static void meet_often(struct rank *rank, quern_group *group) {
     const int64_t *rounds = rank->user;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int64_t round = 1; round <= *rounds; round++) exchange_values(rank, group, NULL, 0, round);
-    return quern_group_destroy(group);
 }
 
 Test(host_barrier, any_number_of_ranks) {
     static const int counts[] = {1, 2, 3, 4, 8, 31, 32, 33, 64, 128};
     for (size_t i = 0; i < COUNT(counts); i++)
-        check_ranks(.kind = RANK_BOTH, .count = counts[i], .function = meet_often, .user = &(int64_t){5});
+        check_ranks(.kind = RANK_BOTH, .count = counts[i], .in_group = meet_often, .user = &(int64_t){5});
 }
 
 /* Two barriers per round.  Threads and processes wait in the same way, so only one kind runs the long version. */
@@ -65,7 +63,7 @@ static void check_many(int ranks, int64_t barriers) {
     static const int share[] = {[RANK_THREADS] = 1, [RANK_PROCESSES] = 10};
     for (size_t i = 0; i < COUNT(rank_kinds); i++) {
         int64_t rounds = barriers / 2 / share[rank_kinds[i]] / (test_is_small() ? 100 : 1);
-        check_ranks(.kind = rank_kinds[i], .count = ranks, .function = meet_often, .user = &rounds,
+        check_ranks(.kind = rank_kinds[i], .count = ranks, .in_group = meet_often, .user = &rounds,
                     .shared_bytes = sizeof(struct board));
     }
 }
@@ -76,7 +74,7 @@ Test(host_barrier, a_hundred_thousand_times_with_four_ranks) { check_many(4, 100
 
 /* Far more ranks than cores.  A lost wake-up costs 50 ms: these rounds would take minutes. */
 Test(host_barrier, wakes_sleepers) {
-    check_ranks(.kind = RANK_BOTH, .count = 12, .function = meet_often, .user = &(int64_t){1000});
+    check_ranks(.kind = RANK_BOTH, .count = 12, .in_group = meet_often, .user = &(int64_t){1000});
 }
 
 /* ---- sleep, in place of src/os/futex.c ---- */
@@ -175,22 +173,20 @@ static int draw_members(int ranks, uint64_t round, int members[QUERN_MAX_RANKS])
     return count;
 }
 
-static quern_status meet_in_random_subsets(struct rank *rank) {
+static void meet_in_random_subsets(struct rank *rank, quern_group *group) {
     const int64_t *rounds = rank->user;
     int members[QUERN_MAX_RANKS];
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int64_t round = 1; round <= *rounds; round++) {
         int count = draw_members(rank->ranks, (uint64_t)round, members);
         bool mine = false;
         for (int i = 0; i < count; i++) mine |= members[i] == rank->rank;
         if (mine) exchange_values(rank, group, members, count, round);
     }
-    return quern_group_destroy(group);
 }
 
 Test(host_barrier, random_subsets) {
-    check_ranks(.kind = RANK_BOTH, .count = 8, .function = meet_in_random_subsets, .user = &(int64_t){1200});
-    check_ranks(.kind = RANK_BOTH, .count = 40, .function = meet_in_random_subsets, .user = &(int64_t){30});
+    check_ranks(.kind = RANK_BOTH, .count = 8, .in_group = meet_in_random_subsets, .user = &(int64_t){1200});
+    check_ranks(.kind = RANK_BOTH, .count = 40, .in_group = meet_in_random_subsets, .user = &(int64_t){30});
 }
 
 /* Rank 2 takes part in no barrier, and later leaves the group. */

@@ -79,9 +79,8 @@ Test(hosts, random_exchanges) {
 }
 
 /* Both directions have more than the buffers of the system hold, so a rank that only sent would wait for ever. */
-TEST_RANKS(hosts, both_directions_move_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+TEST_GROUP(hosts, both_directions_move_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     enum { BYTES = 24 << 20 };
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     struct rank_exchange exchange;
     unsigned char *input = malloc(2 * (size_t)BYTES), *output = calloc(2, BYTES);
     rank_check(rank, input && output, "no memory");
@@ -96,7 +95,6 @@ TEST_RANKS(hosts, both_directions_move_at_once, .kind = RANK_PROCESSES, .count =
         }
     free(input);
     free(output);
-    return quern_group_destroy(group);
 }
 
 /* ---- mistakes in metadata: every rank of every host gets the error, nothing is written, and the group stays usable ---- */
@@ -109,7 +107,7 @@ struct mistake {
     const char *detail;
 };
 
-TEST_RANKS(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH, .count = 4, .hosts = 2) {
+TEST_GROUP(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH, .count = 4, .hosts = 2) {
     static const struct mistake mistakes[] = {
         {3, 3, 9, 0, 0, "sender 0, receiver 3, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 9"},
         {0, 1, 9, 0, 0, "the sender's send_sizes is 9, the receiver's recv_sizes is 2"},
@@ -120,7 +118,6 @@ TEST_RANKS(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH
         {2, 0, 0, 0, -1, "rank 2"},
     };
     const int64_t large[] = {8, 4096};
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     enum { BYTES = 16 * 4096 };
     unsigned char *input = calloc(2, BYTES), *output = input + BYTES;
@@ -155,7 +152,6 @@ TEST_RANKS(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH
             rank_ok(rank, quern_ragged_all_to_all(group, &good, workspace, POOL, NULL));
         }
     free(input);
-    return quern_group_destroy(group);
 }
 
 /* ---- different calls ---- */

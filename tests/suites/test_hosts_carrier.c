@@ -72,8 +72,8 @@ Test(hosts_carrier, one_thread_at_a_time) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = choose, .user = &processes, .carrier = &alone);
 }
 
-static quern_status split(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT), *part;
+static void split(struct rank *rank, quern_group *group) {
+    quern_group *part;
     char report[4096];
     rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &(int){-rank->rank}, &part));
     quern_group_report(part, report, sizeof report);
@@ -81,11 +81,10 @@ static quern_status split(struct rank *rank) {
                "%s", report);
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(i % 2 ? group : part, NULL, NULL));
     rank_ok(rank, quern_group_destroy(part));
-    return quern_group_destroy(group);
 }
 
 Test(hosts_carrier, a_part_goes_over_sockets) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = split, .carrier = &borrows);
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .in_group = split, .carrier = &borrows);
 }
 
 /* ---- more ranks than sockets serve ---- */
@@ -148,9 +147,8 @@ Test(hosts_carrier, sockets_serve_64_ranks) {
 }
 
 /* All meet and exchange, and each slice has its own values. */
-static quern_status be_more(struct rank *rank) {
+static void be_more(struct rank *rank, quern_group *group) {
     enum { ROWS = 3 };
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     struct rank_exchange exchange;
     int32_t input[CARRIER_RANKS * ROWS], output[CARRIER_RANKS * ROWS];
     rank_check(rank, !strcmp(rank_member_of(rank, group)->net->transport, "stand-in"), "another transport");
@@ -160,11 +158,10 @@ static quern_status be_more(struct rank *rank) {
     rank_ok(rank, rank_exchange_run(group, &exchange));
     for (int i = 0; i < rank->ranks * ROWS; i++)
         rank_check(rank, output[i] == i / ROWS * 1000 + rank->rank * ROWS + i % ROWS, "row %d is %d", i, output[i]);
-    return quern_group_destroy(group);
 }
 
 Test(hosts_carrier, a_carrier_serves_66_ranks) {
-    check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .function = be_more, .carrier = &borrows,
+    check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .in_group = be_more, .carrier = &borrows,
                 .shared_bytes = sizeof(struct hosts_board));
 }
 

@@ -20,9 +20,8 @@ struct end {
     int by;                   /* the rank that ends */
 };
 
-static quern_status meet_until_the_end(struct rank *rank) {
+static void meet_until_the_end(struct rank *rank, quern_group *group) {
     const struct end *end = rank->user;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     __atomic_add_fetch((unsigned *)rank->shared, 1, __ATOMIC_ACQ_REL);
     quern_status status = QUERN_OK;
@@ -34,12 +33,11 @@ static quern_status meet_until_the_end(struct rank *rank) {
     uint64_t missing[2];
     rank_ok(rank, quern_group_missing(group, missing, 2));
     rank_check(rank, missing[0] >> end->by & 1, "missing is %llx, without rank %d", (unsigned long long)missing[0], end->by);
-    return quern_group_destroy(group);
 }
 
 /* Sends a signal to some of the ranks' processes. */
 static void end_by_signal(int hosts, int ranks, unsigned mask, int signal, struct end end) {
-    end_ranks((struct ranks){.count = ranks, .hosts = hosts, .function = meet_until_the_end, .user = &end}, mask, signal);
+    end_ranks((struct ranks){.count = ranks, .hosts = hosts, .in_group = meet_until_the_end, .user = &end}, mask, signal);
 }
 
 /* ---- deaths ---- */
@@ -97,9 +95,8 @@ TEST_GROUP(hosts_ends, a_cut_connection_of_monitors, .kind = RANK_PROCESSES, .co
 }
 
 /* Nobody waits: the mask and the report know it, and the group is not poisoned before somebody does. */
-static quern_status look_idly(struct rank *rank) {
+static void look_idly(struct rank *rank, quern_group *group) {
     unsigned *ready = rank->shared;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     uint64_t missing[2] = {0, 0};
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);
@@ -112,11 +109,10 @@ static quern_status look_idly(struct rank *rank) {
     rank_ok(rank, quern_group_status(group));
     __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);  /* a rank that leaves is missing, too */
     while (__atomic_load_n(ready, __ATOMIC_ACQUIRE) < 3 + 2) rank_sleep(1e-3);
-    return quern_group_destroy(group);
 }
 
 Test(hosts_ends, an_idle_group_knows_who_is_missing) {
-    end_ranks((struct ranks){.count = 3, .hosts = 3, .function = look_idly}, 1 << 1, SIGKILL);
+    end_ranks((struct ranks){.count = 3, .hosts = 3, .in_group = look_idly}, 1 << 1, SIGKILL);
 }
 
 /* ---- leaving, aborting, staying away ---- */

@@ -409,21 +409,18 @@ Test(memory_limits, a_worker_leaves_a_core_with_a_large_number) {
 }
 
 /* Ranks that have a core each poll, whatever the numbers of the cores are. */
-static quern_status poll_on_far_cores(struct rank *rank) {
+static void poll_on_far_cores(struct rank *rank, quern_group *group) {
     struct quern_membership *member;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(group, &member));
     rank_check(rank, member->roster->is_crowded == (machine.count < rank->ranks), "%d cores: %d", machine.count,
                member->roster->is_crowded);
-    rank_ok(rank, quern_group_destroy(group));
-    return QUERN_OK;
 }
 
 TEST_TREE(memory_limits, ranks_with_a_core_each_poll) {
     static const int firsts[] = {0, 1022, 1024, 8190};
     for (size_t i = 0; i < 2 * sizeof firsts / sizeof *firsts; i++) {
         machine.possible = 8192, machine.first = firsts[i / 2], machine.count = 1 + (int)i % 2;
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = poll_on_far_cores, .shared_bytes = 4096);
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .in_group = poll_on_far_cores, .shared_bytes = 4096);
     }
     machine.possible = 0;
 }

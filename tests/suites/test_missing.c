@@ -36,8 +36,7 @@ static void await_sleepers(struct rank *rank, quern_group *group, int first, int
 }
 
 /* The upper half of the ranks does not come, and the limit of rank 0, which comes last, is the first to end. */
-static quern_status come_by_half(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+static void come_by_half(struct rank *rank, quern_group *group) {
     const int first = rank->ranks / 2;
     expect_missing(rank, group, 1, 0);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -52,13 +51,12 @@ static quern_status come_by_half(struct rank *rank) {
     rank_line_up(rank);
     expect_missing(rank, group, first, rank->ranks - 1);
     rank_line_up(rank);
-    return quern_group_destroy(group);
 }
 
 Test(missing, ranks_that_do_not_come) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = come_by_half);
-    check_ranks(.kind = RANK_BOTH, .count = 5, .function = come_by_half);
-    check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, .count = 100, .function = come_by_half);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .in_group = come_by_half);
+    check_ranks(.kind = RANK_BOTH, .count = 5, .in_group = come_by_half);
+    check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, .count = 100, .in_group = come_by_half);
 }
 
 /* A poison of a rank that the group does not have. */
@@ -130,21 +128,19 @@ Test(missing, a_rank_that_is_killed) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = end_or_leave, .user = &(bool){true}, .may_die = 1 << 2);
 }
 
-static quern_status ask_wrongly(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+static void ask_wrongly(struct rank *rank, quern_group *group) {
     uint64_t mask[2] = {5, 5};
     rank_refused(rank, quern_group_missing(group, NULL, 2), QUERN_NULL_POINTER, "mask is NULL");
     rank_refused(rank, quern_group_missing(group, mask, 1), QUERN_INVALID_ARGUMENT, "words is 1: expected at least 2 for 65 ranks");
     rank_status(rank, quern_group_missing(group, mask, -1), QUERN_INVALID_ARGUMENT);
     rank_check(rank, mask[0] == 5 && mask[1] == 5, "a refused call wrote the mask");
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    return quern_group_destroy(group);
 }
 
 Test(missing, refuses_short_masks) {
     uint64_t mask[2];
     check_refused(quern_group_missing(NULL, mask, 2), QUERN_NULL_POINTER, "group is NULL");
-    check_ranks(.kind = RANK_THREADS, .count = 65, .function = ask_wrongly);
+    check_ranks(.kind = RANK_THREADS, .count = 65, .in_group = ask_wrongly);
 }
 
 /* ---- reasons of an abort ---- */

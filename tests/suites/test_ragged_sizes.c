@@ -102,9 +102,8 @@ static const struct {
 } shapes[] = {{QUERN_INT32, 1}, {QUERN_INT64, 1}, {QUERN_INT32, 3}, {QUERN_INT64, 20}, {QUERN_INT32, 0}, {QUERN_INT64, 150},
             {QUERN_INT64, 7}};
 
-static quern_status count_rows(struct rank *rank) {
+static void count_rows(struct rank *rank, quern_group *group) {
     struct metadata *data = &metadata_of[rank->rank];
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     for (int trial = 0; trial < (int)COUNT(shapes); trial++) {
         quern_ragged_sizes_args args = sizes_args(data, shapes[trial].dtype, shapes[trial].updates);
@@ -114,14 +113,13 @@ static quern_status count_rows(struct rank *rank) {
         check_metadata(rank, &args, trial);
         if (trial != LARGE) check_exchange(rank, group, &args, trial);
     }
-    return quern_group_destroy(group);
 }
 
 Test(ragged_sizes, offsets_and_sizes_are_sums_over_the_sizes_of_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int ranks = 1; ranks <= MOST_RANKS; ranks += 1 + ranks / 3)
-            check_ranks(.kind = rank_kinds[kind], .count = ranks, .function = count_rows);
-    check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 2, .function = count_rows);
+            check_ranks(.kind = rank_kinds[kind], .count = ranks, .in_group = count_rows);
+    check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 2, .in_group = count_rows);
 }
 
 /* ---- mistakes: all ranks hear of them, nothing is written, and the group stays usable ---- */

@@ -37,8 +37,7 @@ static size_t size_for(int rank, int ranks) {
     return ranks > 8 && size > 7000 ? 5000 : size;
 }
 
-static quern_status see_every_part(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+static void see_every_part(struct rank *rank, quern_group *group) {
     size_t bytes = size_for(rank->rank, rank->ranks);
     char *mine = rank_allocate(rank, group, bytes);
     rank_check(rank, mine && (uintptr_t)mine % 256 == 0, "the part is at %p", (void *)mine);
@@ -57,13 +56,12 @@ static quern_status see_every_part(struct rank *rank) {
     meet(rank, group);
     check_bytes(rank, mine, bytes, 100 + before, "what the peer wrote");
     rank_ok(rank, quern_symmetric_free(group, mine, NULL));
-    return quern_group_destroy(group);
 }
 
 Test(symmetric, every_rank_sees_every_part) {
     static const int counts[] = {1, 2, 3, 4, 8, 33};
-    for (size_t i = 0; i < COUNT(counts); i++) check_ranks(.kind = RANK_BOTH, .count = counts[i], .function = see_every_part);
-    check_ranks(.kind = RANK_THREADS, .count = 128, .function = see_every_part);
+    for (size_t i = 0; i < COUNT(counts); i++) check_ranks(.kind = RANK_BOTH, .count = counts[i], .in_group = see_every_part);
+    check_ranks(.kind = RANK_THREADS, .count = 128, .in_group = see_every_part);
 }
 
 TEST_GROUP(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else, .kind = RANK_BOTH, .count = 2) {
@@ -131,8 +129,7 @@ TEST_GROUP(symmetric, a_place_has_one_name_on_all_ranks, .kind = RANK_BOTH, .cou
 
 /* ---- freeing ---- */
 
-static quern_status use_after_free(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+static void use_after_free(struct rank *rank, quern_group *group) {
     size_t bytes = 100000;
     char *mine = rank_allocate(rank, group, bytes), *next = rank_peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks);
     void *there;
@@ -167,12 +164,11 @@ static quern_status use_after_free(struct rank *rank) {
         free(fresh);
         refuse_peer(rank, group, mine, 0, "was freed");
     }
-    return quern_group_destroy(group);
 }
 
 Test(symmetric, memory_stays_until_all_have_freed_it_and_its_later_use_is_an_error) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = use_after_free);
-    check_ranks(.kind = RANK_BOTH, .count = 4, .function = use_after_free);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .in_group = use_after_free);
+    check_ranks(.kind = RANK_BOTH, .count = 4, .in_group = use_after_free);
 }
 
 TEST_GROUP(symmetric, the_last_32_frees_are_remembered, .kind = RANK_BOTH, .count = 2) {
