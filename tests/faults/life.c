@@ -21,8 +21,7 @@ static quern_status meet(struct life *life) { return quern_barrier(life->group, 
 
 static quern_status meet_some(struct life *life) {
     const int last = life->rank->ranks - 1;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = (int[]){0, last}, args.member_count = 2;
+    quern_barrier_args args = BARRIER_ARGS(.members = (int[]){0, last}, .member_count = 2);
     return life->rank->rank == 0 || life->rank->rank == last ? quern_barrier(life->group, &args, NULL) : QUERN_OK;
 }
 

@@ -43,8 +43,7 @@ static quern_status prepare(struct lists *side) {
         const quern_transfer_item items[] = {
             {.receive = 0, .peer = peer, .tag = 1, .memory = side->out[list], .bytes = (int64_t)side->bytes[list]},
             {.receive = 1, .peer = peer, .tag = 1, .memory = side->in[list], .bytes = (int64_t)side->bytes[list]}};
-        quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
-        args.items = items, args.item_count = 2, args.key = (uint64_t)list;
+        quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = 2, .key = (uint64_t)list);
         status = quern_transfer_prepare(side->group, &args, &side->transfer[list]);
     }
     return status;
@@ -226,8 +225,7 @@ static void check_reduction(const struct reductions *side, int round, bool is_so
 
 /* First nothing, by a call that waits for no stream: the notices of the next one, in two groups of NCCL, follow at once. */
 static quern_status run_reduction(struct reductions *side, int round) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    args.dtype = QUERN_F32;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32);
     for (int i = 0; i < ELEMENTS + GUARD; i++) side->input[i] = element(side->gpu.rank->rank, round, i), side->output[i] = -1;
     quern_status status = quern_all_reduce(side->gpu.group, &args, NULL, 0, side->gpu.stream);
     args.count = ELEMENTS, args.input = side->input, args.output = side->output;

@@ -292,9 +292,8 @@ static quern_status transfer_turn(struct rank_life *life, int turn) {
     struct buffer out = make_buffer((size_t)bytes), in = make_buffer((size_t)bytes);
     const quern_transfer_item items[] = {{.receive = 0, .peer = to, .tag = 1, .memory = out.bytes, .bytes = bytes},
                                          {.receive = 1, .peer = from, .tag = 1, .memory = in.bytes, .bytes = bytes}};
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     quern_transfer *transfer = NULL;
-    args.items = items, args.item_count = 2, args.key = (uint64_t)turn;
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = 2, .key = (uint64_t)turn);
     quern_status status = CALL(life, quern_transfer_prepare, life->group, &args, &transfer);
     if (status != QUERN_OK) return status;
     for (int run = 0; run < REPEATS && status == QUERN_OK; run++) {

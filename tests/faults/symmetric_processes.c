@@ -974,9 +974,8 @@ static void be_refused_to_share(struct gpu_team *team) {
     gpu_open(team);
     quern_group_args args[2];
     for (int i = 0; i < 2; i++) {
-        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-        args[i].rank = i, args[i].ranks = 2, args[i].name = team->rank->name, args[i].device = team->device[i];
-        args[i].share_gpu = i;
+        args[i] = (quern_group_args)GROUP_ARGS(.rank = i, .ranks = 2, .name = team->rank->name, .device = team->device[i],
+                                               .share_gpu = i);
     }
     rank_refused(team->rank, quern_group_create(args, 2, team->group), QUERN_NOT_SUPPORTED,
                  "ranks 0 and 1 use one GPU, which both must allow by share_gpu");
@@ -1084,10 +1083,9 @@ static void wait_for_no_launch(struct gpu_team *team) {
     pointers parts;
     quern_device *another;
     quern_group *alone;
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
     rank_ok(rank, quern_device_open(QUERN_CUDA, team->device[0]->ordinal, &another));
     rank_ok(rank, quern_prepare(another, QUERN_BARRIER));
-    args.ranks = 1, args.device = team->device[0];
+    quern_group_args args = GROUP_ARGS(.ranks = 1, .device = team->device[0]);
     rank_ok(rank, quern_group_create(&args, 1, &alone));
     allocate(team, 100, parts);
     const struct quern_symmetric_memory *memory = memory_of(rank, team->group[0], parts[0]);

@@ -135,9 +135,8 @@ static int column_of(const struct call *call) {
 }
 
 static void set_options(quern_cross_entropy_args *a) {
-    *a = (quern_cross_entropy_args)QUERN_CROSS_ENTROPY_ARGS_INIT;
-    a->logits_dtype = QUERN_F32, a->labels_dtype = QUERN_INT64, a->reduction = QUERN_REDUCTION_MEAN;
-    a->rows = ROWS, a->vocab = VOCAB;
+    *a = (quern_cross_entropy_args)CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT64,
+                                                      .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB);
     a->grad_loss_stride = strides.upstream, a->label_smoothing = 0.1f, a->z_loss = 0.01f, a->softcap = 5;
 }
 
@@ -205,8 +204,7 @@ static void fill_loss(const struct call *call) {
 static void set_layer(const struct call *call) {
     quern_linear_cross_entropy_args *a = &layer_args;
     (void)call;
-    *a = (quern_linear_cross_entropy_args)QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
-    a->hidden_dtype = QUERN_F32, a->weight_dtype = QUERN_BF16;
+    *a = (quern_linear_cross_entropy_args)LINEAR_CROSS_ENTROPY_ARGS(.hidden_dtype = QUERN_F32, .weight_dtype = QUERN_BF16);
     set_options(&a->loss);
     a->width = WIDTH, a->chunk_rows = strides.chunk;
     a->hidden_stride = strides.hidden, a->weight_stride = strides.weight;

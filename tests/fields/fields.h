@@ -17,6 +17,7 @@
 #include "../../generated/dtypes.h"
 #include "../../generated/header/fields.h"
 #include "../../generated/header/parameters.h"
+#include "harness/args.h"
 #include "harness/device.h"
 #include "header/table.h"
 #include "quern.h"

@@ -91,8 +91,7 @@ static void set_gradients(const struct call *call) {
     norm_args = (quern_gradient_norm_args)QUERN_GRADIENT_NORM_ARGS_INIT;
     norm_args.grad_dtype = sum_args.grad_dtype = QUERN_BF16;
     norm_args.gradients = gradients, norm_args.gradient_count = GRADIENTS, norm_args.max_norm = 1, norm_args.grad_scale = 2;
-    sum_args = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
-    sum_args.grad_dtype = QUERN_BF16, sum_args.zero_grads = call->parts[1].column == ZEROING_SUM;
+    sum_args = (quern_accumulate_args)ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .zero_grads = call->parts[1].column == ZEROING_SUM);
     if (sum_args.zero_grads) sum_args.main_dtype = QUERN_BF16;
     memset(gradients, 0, sizeof gradients);
     const bool is_long = call->parts[1].column == LONG_SUM;
@@ -121,11 +120,9 @@ static void fill_gradients(const struct call *call) {
 
 /* The plan's other arrays lie behind the arena's last home and are never written. */
 static void plan_gradients(const struct call *call) {
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
     quern_adam_tensor tensors[GRADIENTS] = {{.count = ELEMENTS}, {.count = ELEMENTS}};
     (void)call;
-    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_BF16;
-    args.tensors = tensors, args.tensor_count = GRADIENTS;
+    quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .tensors = tensors, .tensor_count = GRADIENTS);
     char *at = (char *)parameters_of_quern_gradient_norm.workspace + 16 * (ptrdiff_t)FIELDS_ROOM;
     for (int i = 0; i < GRADIENTS; i++) {
         tensors[i].grad = gradients[i].grad;

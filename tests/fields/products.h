@@ -40,10 +40,9 @@ static quern_blas *product_blas;   /* which the suite opens */
 
 static void set_product(const struct call *call) {
     quern_gemm_args *a = &product_args;
-    *a = (quern_gemm_args)QUERN_GEMM_ARGS_INIT;
-    a->m = M, a->n = N, a->k = K, a->a_dtype = a->b_dtype = a->c_dtype = QUERN_F32, a->b_transposed = 1;
-    a->a_stride = A_STRIDE, a->b_stride = B_STRIDE, a->c_stride = C_STRIDE;
-    a->accumulate = call->parts[1].column == ADDED_PRODUCT;
+    *a = (quern_gemm_args)GEMM_ARGS(.m = M, .n = N, .k = K, .a_dtype = QUERN_F32, .b_dtype = QUERN_F32, .c_dtype = QUERN_F32,
+                                    .b_transposed = 1, .a_stride = A_STRIDE, .b_stride = B_STRIDE, .c_stride = C_STRIDE,
+                                    .accumulate = call->parts[1].column == ADDED_PRODUCT);
     parameters_of_quern_blas_gemm.blas = product_blas, parameters_of_quern_blas_gemm.args = a;
     parameters_of_quern_blas_gemm.stream = fields_device.stream;
 }

@@ -212,8 +212,7 @@ static size_t plan_workspace_bytes;
 
 static void set_group(const struct call *call) {
     (void)call;
-    group_args = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-    group_args.ranks = 1, group_args.device = fields_device.quern;
+    group_args = (quern_group_args)GROUP_ARGS(.ranks = 1, .device = fields_device.quern);
     parameters_of_quern_group_create.args = &group_args, parameters_of_quern_group_create.count = 1;
 }
 
@@ -292,8 +291,7 @@ static void fill_sizes(const struct call *call) {
 
 enum { REDUCED_ELEMENTS = 50 };
 static void set_collective(const struct call *call) {
-    collective_args = (quern_collective_args)QUERN_COLLECTIVE_ARGS_INIT;
-    collective_args.dtype = QUERN_F32, collective_args.count = REDUCED_ELEMENTS;
+    collective_args = (quern_collective_args)COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = REDUCED_ELEMENTS);
     if (call->parts[1].column == REDUCED_OF_SOME) collective_args.members = &only_member, collective_args.member_count = 1;
 #define SET_COLLECTIVE(function) \
     parameters_of_##function.group = ranks_group, parameters_of_##function.args = &collective_args; \
@@ -336,8 +334,7 @@ static void fill_chunks(const struct call *call) {
 enum { COPIED = 24 };
 static void set_transfer(const struct call *call) {
     (void)call;
-    transfer_args = (quern_transfer_args)QUERN_TRANSFER_ARGS_INIT;
-    transfer_args.items = transfer_items, transfer_args.item_count = 2;
+    transfer_args = (quern_transfer_args)TRANSFER_ARGS(.items = transfer_items, .item_count = 2);
     for (int i = 0; i < 2; i++) transfer_items[i] = (quern_transfer_item){.receive = i, .bytes = COPIED};
     parameters_of_quern_transfer_prepare.group = ranks_group, parameters_of_quern_transfer_prepare.args = &transfer_args;
 }

@@ -98,16 +98,9 @@ const struct quern_kernel *find_adam_row(quern_dtype param, quern_dtype grad, qu
 }
 
 quern_adam_args adam_args_of(const struct quern_kernel *row) {
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-    args.param_dtype = row->key.adam.param;
-    args.grad_dtype = row->key.adam.grad;
-    args.m_dtype = row->key.adam.m;
-    args.v_dtype = row->key.adam.v;
-    args.master_dtype = row->key.adam.master;
-    args.lr = 1e-2;
-    args.weight_decay = 0.1;
-    args.step = 3;
-    args.seed = 0x0123456789ABCDEF;
+    quern_adam_args args = ADAM_ARGS(.param_dtype = row->key.adam.param, .grad_dtype = row->key.adam.grad,
+                                     .m_dtype = row->key.adam.m, .v_dtype = row->key.adam.v, .master_dtype = row->key.adam.master,
+                                     .lr = 1e-2, .weight_decay = 0.1, .step = 3, .seed = 0x0123456789ABCDEF);
     if (row->key.adam.full) args.amsgrad = args.zero_grads = 1, args.copy_dtype = QUERN_E4M3;
     return args;
 }

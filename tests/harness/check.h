@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/args.h"
 #include "quern.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

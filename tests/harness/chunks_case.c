@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/args.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
 #include "oracle/quantize.h"
@@ -79,10 +80,9 @@ static uint64_t seed_of(const struct chunks_case *c) { return random_bits(c->see
 
 static void find_expected(struct chunks_case *c) {
     quern_quantize_tensor tensor = {.count = c->elements};
-    quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT;
-    args.input_dtype = c->input, args.output_dtype = c->output, args.tensors = &tensor, args.tensor_count = 1;
-    args.rounding = c->rounding, args.power_of_two = c->power_of_two, args.eps = c->eps, args.seed = seed_of(c);
-    args.scale = &c->scale, args.scale_inv = &c->scale_inv;
+    quern_quantize_args args = QUANTIZE_ARGS(.input_dtype = c->input, .output_dtype = c->output, .tensors = &tensor,
+                                             .tensor_count = 1, .rounding = c->rounding, .power_of_two = c->power_of_two,
+                                             .eps = c->eps, .seed = seed_of(c), .scale = &c->scale, .scale_inv = &c->scale_inv);
     for (int place = 0; place < c->count; place++) {
         float amax;
         args.amax = &amax, tensor.input = c->inputs[place];
@@ -144,8 +144,7 @@ struct chunks_layout chunks_case_layout(const struct chunks_case *c) {
 }
 
 quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, int place) {
-    quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
-    args.input_dtype = c->input, args.output_dtype = c->output;
+    quern_quantize_chunks_args args = QUANTIZE_CHUNKS_ARGS(.input_dtype = c->input, .output_dtype = c->output);
     args.rows = c->rows, args.columns = c->columns, args.chunk_rows = c->chunk_rows;
     args.eps = c->eps, args.power_of_two = c->power_of_two, args.rounding = c->rounding, args.seed = seed_of(c);
     args.offset = c->has_pointer ? 0 : chunks_case_offset(c, place);

@@ -216,12 +216,10 @@ static void *at(const struct rank_bench *bench, const struct collective_buffer *
 
 quern_collective_args collective_case_args(const struct collective_case *c, const struct rank_bench *bench, int place,
                                            int members[COLLECTIVE_MAX_MEMBERS]) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     for (int i = 0; i < c->count; i++) members[i] = c->members[i].rank;
-    args.dtype = c->dtype;
-    args.input = has_input(c, place) ? at(bench, &c->members[place].input) : NULL;
-    args.output = at(bench, &c->members[place].output);
-    args.count = c->elements;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = c->dtype,
+                                                 .input = has_input(c, place) ? at(bench, &c->members[place].input) : NULL,
+                                                 .output = at(bench, &c->members[place].output), .count = c->elements);
     args.combination = c->combination;
     args.root = c->root;
     args.members = c->count == bench->rank->ranks ? NULL : members;

@@ -94,14 +94,10 @@ int64_t cross_entropy_part_columns(quern_dtype logits) {
 
 quern_cross_entropy_args cross_entropy_args_of(const struct cross_entropy_case *c) {
     const bool has_gap = c->padding + c->filled > 0;
-    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    args.logits_dtype = c->logits_dtype;
-    args.labels_dtype = c->labels_dtype;
-    args.reduction = c->reduction;
-    args.rows = c->rows;
-    args.vocab = c->vocab;
-    args.padded_vocab = c->filled ? c->vocab + c->filled : 0;
-    args.logits_stride = has_gap ? cross_entropy_logits_stride(c) : 0;
+    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = c->logits_dtype, .labels_dtype = c->labels_dtype,
+                                                       .reduction = c->reduction, .rows = c->rows, .vocab = c->vocab,
+                                                       .padded_vocab = c->filled ? c->vocab + c->filled : 0,
+                                                       .logits_stride = has_gap ? cross_entropy_logits_stride(c) : 0);
     args.ignore_index = c->ignore_index;
     args.grad_stride = c->placement == OUT_OF_PLACE && c->grad_padding ? cross_entropy_grad_stride(c) : 0;
     args.grad_loss_stride = c->upstream_stride;

@@ -29,15 +29,10 @@ void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_ep
     char name[64];
     snprintf(name, sizeof name, "test.%d.%d", (int)getpid(), groups++);
     for (int rank = 0; rank < group->ranks; rank++) {
-        args[rank] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-        args[rank].rank = rank;
-        args[rank].ranks = group->ranks;
-        args[rank].name = name;
-        args[rank].device = group->device[rank].quern;
-        args[rank].timeout = timeout ? timeout : 20;
-        args[rank].share_gpu = group->devices < group->ranks;
-        args[rank].first_epoch = first_epoch;
-        args[rank].multicast = group->multicast;
+        args[rank] = (quern_group_args)GROUP_ARGS(.rank = rank, .ranks = group->ranks, .name = name,
+                                                  .device = group->device[rank].quern, .timeout = timeout ? timeout : 20,
+                                                  .share_gpu = group->devices < group->ranks, .first_epoch = first_epoch,
+                                                  .multicast = group->multicast);
     }
     check_ok(quern_group_create(args, group->ranks, group->group));
 }

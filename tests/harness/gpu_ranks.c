@@ -61,15 +61,12 @@ void gpu_open(struct gpu_team *team) {
 quern_status gpu_join(struct gpu_team *team) {
     quern_group_args args[MOST_PER_THREAD];
     for (int i = 0; i < team->count; i++) {
-        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-        args[i].rank = team->first + i;
-        args[i].ranks = team->all;
-        args[i].name = team->rank->name;
-        args[i].device = team->device[i];
-        args[i].timeout = team->layout->timeout > 0 ? team->layout->timeout : 20;
-        args[i].share_gpu = team->all > team->layout->gpus;
-        args[i].first_epoch = team->layout->first_epoch;
-        args[i].multicast = !team->layout->askers || team->first + i < team->layout->askers;
+        args[i] = (quern_group_args)GROUP_ARGS(.rank = team->first + i, .ranks = team->all, .name = team->rank->name,
+                                               .device = team->device[i],
+                                               .timeout = team->layout->timeout > 0 ? team->layout->timeout : 20,
+                                               .share_gpu = team->all > team->layout->gpus,
+                                               .first_epoch = team->layout->first_epoch,
+                                               .multicast = !team->layout->askers || team->first + i < team->layout->askers);
     }
     return quern_group_create(args, team->count, team->group);
 }

@@ -10,9 +10,7 @@ void check_shapes(const struct hosts_shape *shapes, size_t count, rank_function 
 
 void meet_members(struct rank *rank, quern_group *group, const int *members, int count, int64_t round) {
     struct hosts_board *board = rank->shared;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members;
-    args.member_count = count;
+    quern_barrier_args args = BARRIER_ARGS(.members = members, .member_count = count);
     __atomic_store_n(&board->of[rank->rank].value, round, __ATOMIC_RELAXED);
     rank_ok(rank, quern_barrier(group, &args, NULL));
     for (int i = 0; i < (members ? count : rank->ranks); i++) {

@@ -201,8 +201,7 @@ void rank_exchange_set(const struct rank *rank, struct rank_exchange *exchange, 
 void rank_exchange_args(const struct rank *rank, struct rank_exchange *exchange, const void *input, void *output, int32_t rows,
                         int64_t row_bytes) {
     quern_ragged_all_to_all_args *args = &exchange->args;
-    *args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    args->input = input, args->output = output, args->row_bytes = row_bytes;
+    *args = (quern_ragged_all_to_all_args)RAGGED_ALL_TO_ALL_ARGS(.input = input, .output = output, .row_bytes = row_bytes);
     args->input_rows = args->output_rows = (int64_t)rank->ranks * rows;
     args->input_offsets = exchange->from, args->output_offsets = exchange->to;
     args->send_sizes = args->recv_sizes = exchange->sizes;
@@ -268,11 +267,8 @@ int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank-
 static const quern_hosts_args *hosts_args(const struct rank *rank) {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     static _Thread_local quern_hosts_args hosts;
-    hosts = (quern_hosts_args)QUERN_HOSTS_ARGS_INIT;
-    hosts.meet = rank->meet;
-    hosts.secret = "a secret of tests";
-    hosts.secret_bytes = 17;
-    hosts.host = names[rank_host(rank, rank->rank)];
+    hosts = (quern_hosts_args)HOSTS_ARGS(.meet = rank->meet, .secret = "a secret of tests", .secret_bytes = 17,
+                                         .host = names[rank_host(rank, rank->rank)]);
     if (rank->carrier) hosts.carrier = carrier_for_group(rank->carrier);
     hosts.transports = rank->transports;
     hosts.failure_timeout = rank->watches_heartbeat ? WATCHED_SILENCE : RANK_LIMIT;
@@ -283,12 +279,8 @@ static const quern_hosts_args *hosts_args(const struct rank *rank) {
 quern_hosts_args *rank_hosts_args(quern_group_args *args) { return (quern_hosts_args *)args->hosts; }
 
 quern_group_args rank_group_args(const struct rank *rank, double timeout) {
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.rank = rank->rank;
-    args.ranks = rank->ranks;
-    args.name = rank->name;
-    args.device = rank->device;
-    args.timeout = timeout;
+    quern_group_args args = GROUP_ARGS(.rank = rank->rank, .ranks = rank->ranks, .name = rank->name, .device = rank->device,
+                                       .timeout = timeout);
     if (rank->hosts) args.hosts = hosts_args(rank);
     return args;
 }

@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "harness/args.h"
 #include "harness/carrier.h"
 #include "harness/meeting_place.h"
 #include "quern.h"

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/args.h"
 #include "memory_model/checker.h"
-#include "quern.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 #include "runtime/idle.h"
@@ -48,9 +48,8 @@ static void open_device(int rank) {
 
 static void create(int rank, int ranks) {
     static char name[64];
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
     if (!name[0]) snprintf(name, sizeof name, "memory-model-%d", (int)getpid());
-    args.rank = rank, args.ranks = ranks, args.name = name, args.device = devices[rank], args.timeout = 1e8;
+    quern_group_args args = GROUP_ARGS(.rank = rank, .ranks = ranks, .name = name, .device = devices[rank], .timeout = 1e8);
     OK(quern_group_create(&args, 1, &groups[rank]));
 }
 
@@ -74,8 +73,7 @@ static void destroy(int rank) { OK(quern_group_destroy(groups[rank])); }
 static int board[RANKS];
 
 static void barrier(int rank, const int *members, int count) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members, args.member_count = count;
+    quern_barrier_args args = BARRIER_ARGS(.members = members, .member_count = count);
     OK(quern_barrier(groups[rank], &args, NULL));
 }
 
@@ -146,8 +144,7 @@ static void abort_waiting(int rank) {
 }
 
 static void abort_some(int rank) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = (int[]){0, 2}, args.member_count = 2;
+    quern_barrier_args args = BARRIER_ARGS(.members = (int[]){0, 2}, .member_count = 2);
     if (rank == 1) OK(quern_group_abort(groups[1], "enough"));
     if (rank == 0) expect_poison(0, quern_barrier(groups[0], &args, NULL), QUERN_GROUP_ABORTED, "aborted the group: enough");
 }
@@ -237,9 +234,8 @@ static void ragged_long(int rank) { send_rows(rank, 8, 1); }
 typedef quern_status collective(quern_group *, const quern_collective_args *, void *, size_t, void *);
 
 static void collect(int rank, int64_t count, collective *call, int sum) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     float *input = (float *)(void *)inputs[rank], *output = (float *)(void *)outputs[rank];
-    args.dtype = QUERN_F32, args.input = input, args.output = output, args.count = count, args.root = 1;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .input = input, .output = output, .count = count, .root = 1);
     for (int turn = 0; turn < 2; turn++) {
         for (int64_t i = 0; i < count; i++) input[i] = (float)(number + turn + rank);
         OK(call(groups[rank], &args, workspaces[rank], WORKSPACE, NULL));
@@ -322,10 +318,9 @@ static void end_aborted_chunks(int rank) { if (rank < 2) destroy(rank); }
 static quern_transfer *transfers[2];
 
 static void prepare_transfer(int rank, int64_t bytes) {
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     const quern_transfer_item items[] = {{.peer = !rank, .memory = inputs[rank], .bytes = bytes},
                                          {.receive = 1, .peer = !rank, .memory = outputs[rank], .bytes = bytes}};
-    args.items = items, args.item_count = 2, args.key = 1;
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = 2, .key = 1);
     OK(quern_transfer_prepare(groups[rank], &args, &transfers[rank]));
 }
 
@@ -335,10 +330,9 @@ static quern_transfer *in_flight[2][IN_FLIGHT];
 static void open_for_ring(int rank) {
     open_two(rank);
     for (int i = 0; i < IN_FLIGHT; i++) {
-        quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
         const quern_transfer_item item = {.receive = rank, .peer = !rank, .memory = rank ? outputs[1] + i * MESSAGE : inputs[0],
                                           .bytes = MESSAGE};
-        args.items = &item, args.item_count = 1, args.key = (uint64_t)i + 1;
+        quern_transfer_args args = TRANSFER_ARGS(.items = &item, .item_count = 1, .key = (uint64_t)i + 1);
         OK(quern_transfer_prepare(groups[rank], &args, &in_flight[rank][i]));
     }
 }

@@ -79,11 +79,8 @@ static void close_run(struct run *run) {
 
 /* All numbers come from the memory of the device. */
 static quern_adam_args arguments(const struct run *run, quern_dtype param_and_grad, quern_dtype moments) {
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-    args.param_dtype = args.grad_dtype = param_and_grad;
-    args.m_dtype = args.v_dtype = moments;
-    args.tensors = run->tensors;
-    args.tensor_count = run->count;
+    quern_adam_args args = ADAM_ARGS(.param_dtype = param_and_grad, .grad_dtype = param_and_grad, .m_dtype = moments,
+                                     .v_dtype = moments, .tensors = run->tensors, .tensor_count = run->count);
     args.control = (quern_adam_control){.lr = &run->numbers->lr, .step = &run->numbers->step, .clip = &run->numbers->clip,
                                         .grad_scale = &run->numbers->grad_scale, .found_inf = &run->numbers->found_inf};
     return args;
@@ -103,21 +100,15 @@ static quern_adam_args full(const struct run *run) {
 /* ---- the enqueued work, without waiting in between ---- */
 
 static void accumulate(const struct run *run) {
-    quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
-    args.grad_dtype = QUERN_BF16;
-    args.gradients = run->micro;
-    args.gradient_count = run->count;
-    args.zero_grads = 1;
+    quern_accumulate_args args = ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = run->micro, .gradient_count = run->count,
+                                                 .zero_grads = 1);
     OK(quern_accumulate(run->device, &args, NULL));
 }
 
 static void norm(const struct run *run, quern_dtype dtype, const quern_adam_plan *plan) {
-    quern_gradient_norm_args args = QUERN_GRADIENT_NORM_ARGS_INIT;
-    args.grad_dtype = dtype;
-    args.plan = plan;
-    args.max_norm = 1;
-    args.grad_scale_pointer = &run->numbers->grad_scale;
-    args.norm = &run->numbers->norm, args.clip = &run->numbers->clip, args.found_inf = &run->numbers->found_inf;
+    quern_gradient_norm_args args = GRADIENT_NORM_ARGS(.grad_dtype = dtype, .plan = plan, .max_norm = 1,
+                                                       .grad_scale_pointer = &run->numbers->grad_scale, .norm = &run->numbers->norm,
+                                                       .clip = &run->numbers->clip, .found_inf = &run->numbers->found_inf);
     OK(quern_gradient_norm(run->device, &args, run->workspace, run->workspace_bytes, NULL));
 }
 

@@ -18,13 +18,9 @@ static void run_case(quern_device *device, const struct quern_kernel *row, int64
                      quern_reduction reduction) {
     enum { ROWS = 3 };
     int32_t labels[ROWS] = {-100, 0, (int32_t)vocab};  /* the row that needs a divisor is not that of the block which counts */
-    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    args.logits_dtype = row->key.cross_entropy.logits;
-    args.labels_dtype = QUERN_INT32;
-    args.reduction = reduction;
-    args.rows = ROWS;
-    args.vocab = vocab;
-    args.logits = device_memory(ROWS * (size_t)vocab * 4, NULL);
+    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = row->key.cross_entropy.logits, .labels_dtype = QUERN_INT32,
+                                                       .reduction = reduction, .rows = ROWS, .vocab = vocab,
+                                                       .logits = device_memory(ROWS * (size_t)vocab * 4, NULL));
     args.grad = gradient ? (void *)args.logits : NULL;
     args.labels = device_memory(sizeof labels, labels);
     args.loss = device_memory(sizeof(float) * ROWS, NULL);

@@ -64,10 +64,8 @@ static void open_group(void) {
     quern_group_args args[RANKS];
     for (int rank = 0; rank < RANKS; rank++) {
         open_rank(rank);
-        args[rank] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-        args[rank].rank = rank, args[rank].ranks = RANKS;
-        args[rank].name = "race_gpu_ranks", args[rank].device = ranks[rank].device;
-        args[rank].timeout = 200;
+        args[rank] = (quern_group_args)GROUP_ARGS(.rank = rank, .ranks = RANKS, .name = "race_gpu_ranks",
+                                                  .device = ranks[rank].device, .timeout = 200);
     }
     OK(quern_group_create(args, RANKS, groups));
 }
@@ -95,8 +93,7 @@ static void make_metadata(int rank) {
 static quern_ragged_all_to_all_args arguments(int rank, int from, int on_device) {
     const struct rank *mine = &ranks[rank];
     const int32_t *metadata = on_device ? mine->on_device : mine->metadata[0];
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    args.input = mine->boards[from], args.output = mine->boards[!from];
+    quern_ragged_all_to_all_args args = RAGGED_ALL_TO_ALL_ARGS(.input = mine->boards[from], .output = mine->boards[!from]);
     args.input_rows = args.output_rows = ROWS, args.row_bytes = ROW_BYTES, args.updates = UPDATES;
     args.input_offsets = metadata, args.send_sizes = metadata + ENTRIES;
     args.output_offsets = metadata + 2 * ENTRIES, args.recv_sizes = metadata + 3 * ENTRIES;
@@ -122,8 +119,7 @@ static void call_all(int from, int on_device, size_t bytes) {
 }
 
 static void barrier_of(const int *members, int count) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members, args.member_count = count;
+    quern_barrier_args args = BARRIER_ARGS(.members = members, .member_count = count);
     for (int i = 0; i < count; i++) OK(quern_barrier(groups[members[i]], &args, ranks[members[i]].stream));
 }
 

@@ -17,9 +17,7 @@ static char folder[32];
 static void take_step(void) {
     float param[COUNT] = {1}, grad[COUNT] = {1}, m[COUNT] = {0}, v[COUNT] = {0};
     const quern_adam_tensor tensor = {.param = param, .grad = grad, .m = m, .v = v, .count = COUNT};
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
-    args.tensors = &tensor, args.tensor_count = 1, args.lr = 0.1, args.step = 1;
+    quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .tensors = &tensor, .tensor_count = 1, .lr = 0.1, .step = 1);
     OK(quern_adam(device, &args, NULL, 0, NULL));
 }
 
@@ -66,10 +64,8 @@ static void trace(int round) {
 /* Dumps of the step that has begun, each of which ends the one before. */
 static void dump(int round) {
     char path[64];
-    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
     snprintf(path, sizeof path, "%s/dump%d", folder, round);
-    args.folder = path;
-    args.most_bytes = 1 << 16;
+    quern_dump_args args = DUMP_ARGS(.folder = path, .most_bytes = 1 << 16);
     OK(quern_dump_at(device, round % 3 == 2 ? NULL : &args));
     take_step();
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/args.h"
 #include "quern.h"
 
 /* Ends the program unless the condition holds, or the call succeeds. */

@@ -37,9 +37,7 @@ struct board {
 /* Each member writes; barrier; each reads the values of the others; barrier. */
 static void exchange_values(struct rank *rank, quern_group *group, const int *members, int count, int64_t value) {
     struct board *board = rank->shared;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members;
-    args.member_count = count;
+    quern_barrier_args args = BARRIER_ARGS(.members = members, .member_count = count);
     board->of[rank->rank].value = value;
     rank_ok(rank, quern_barrier(group, &args, NULL));
     for (int i = 0; i < (members ? count : rank->ranks); i++) {
@@ -102,10 +100,9 @@ static quern_status end_badly(struct rank *rank) {
     char report[2048];
     for (int round = 0; round < 40; round++) {
         quern_group *group = rank_group(rank, RANK_LIMIT), *part;
-        quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
         int odd = round % RANKS;
         quern_status status = QUERN_OK;
-        args.timeout = round % 4 == 1 ? 0.01 : 0;
+        quern_barrier_args args = BARRIER_ARGS(.timeout = round % 4 == 1 ? 0.01 : 0);
         if (rank->rank != odd)
             status = quern_barrier(group, &args, NULL);
         else if (round % 4 == 0)

@@ -136,9 +136,8 @@ static bool is_possible(const struct remnant *remnant) { return remnant->kind !=
 static void create_alone(const char *name, uint64_t job) {
     quern_device *device;
     quern_group *group;
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
-    args.ranks = 1, args.name = name, args.device = device, args.job = job;
+    quern_group_args args = GROUP_ARGS(.ranks = 1, .name = name, .device = device, .job = job);
     check_ok(quern_group_create(&args, 1, &group));
     check_ok(quern_group_destroy(group));
     quern_device_close(device);
@@ -186,11 +185,10 @@ struct attempt {
 static void work(const struct attempt *attempt, int rank) {
     quern_device *device;
     quern_group *group = NULL;
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (quern_device_open(QUERN_CPU, 0, &device) != QUERN_OK || quern_prepare(device, QUERN_BARRIER) != QUERN_OK) _exit(2);
-    args.rank = rank, args.ranks = RANKS, args.name = attempt->name, args.device = device, args.timeout = RANK_LIMIT;
-    args.job = attempt->job;
+    quern_group_args args = GROUP_ARGS(.rank = rank, .ranks = RANKS, .name = attempt->name, .device = device, .timeout = RANK_LIMIT,
+                                       .job = attempt->job);
     if (quern_group_create(&args, 1, &group) != QUERN_OK || quern_barrier(group, NULL, NULL) != QUERN_OK) {
         quern_error_detail(attempt->failure[rank], sizeof *attempt->failure);
         _exit(3);

@@ -309,8 +309,7 @@ Test(barrier_cuda, living_ranks_form_a_group) { run_shrink(false); }
 Test(barrier_cuda, living_ranks_form_a_group_with_multicast) { run_shrink(true); }
 
 Test(barrier_cuda, a_call_has_a_limit_of_its_own) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.timeout = 0.2;
+    quern_barrier_args args = BARRIER_ARGS(.timeout = 0.2);
     OPEN_GROUP(group, .ranks = 2, .timeout = RANK_LIMIT, .machine.virtual_clock = true);
     check_ok(quern_barrier(group.group[0], &args, group.device[0].stream));
     gpu_group_synchronize(&group);
@@ -337,9 +336,7 @@ Test(barrier_cuda, the_kernel_that_gave_up_is_found) {
 
 static void run_other_members(bool multicast) {
     static const int some[] = {0, 1};
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = some;
-    args.member_count = 2;
+    quern_barrier_args args = BARRIER_ARGS(.members = some, .member_count = 2);
     OPEN_GROUP(group, .ranks = 3, .timeout = RANK_LIMIT, .machine.multicast = multicast);
     gpu_group_barrier(&group, ~0ull);
     check_ok(quern_barrier(group.group[0], &args, group.device[0].stream));
@@ -364,9 +361,7 @@ Test(barrier_cuda, another_call_ends_the_other_waits_of_a_rank) {
     static const int members[2][3] = {{0, 1, 2}, {0, 1, 3}};
     OPEN_GROUP(group, .ranks = 4, .timeout = RANK_LIMIT);
     for (int rank = 0; rank < 2; rank++) {
-        quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-        args.members = members[rank];
-        args.member_count = 3;
+        quern_barrier_args args = BARRIER_ARGS(.members = members[rank], .member_count = 3);
         check_ok(quern_barrier(group.group[rank], &args, group.device[rank].stream));
     }
     double before = rank_now();
@@ -445,12 +440,8 @@ Test(barrier_cuda, abort_ends_a_wait) {
 
 /* One handle of the next group is created by one thread, the other handles by another. */
 static quern_group_args next_args(const struct gpu_group *group, int rank) {
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.rank = rank;
-    args.ranks = 3;
-    args.name = "half";
-    args.device = group->device[rank].quern;
-    args.timeout = RANK_LIMIT;
+    quern_group_args args = GROUP_ARGS(.rank = rank, .ranks = 3, .name = "half", .device = group->device[rank].quern,
+                                       .timeout = RANK_LIMIT);
     return args;
 }
 

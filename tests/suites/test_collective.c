@@ -466,9 +466,8 @@ static quern_status scatter_workspaces(struct rank *rank) {
 
 /* The size grows with the elements up to a limit, is the same for all operations, and is 0 where nothing passes through. */
 static void ask_workspace(struct rank *rank, quern_group *group) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     size_t bytes = 1, before = 0;
-    args.dtype = QUERN_BF16;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_BF16);
     for (int64_t count = 0; count < (int64_t)1 << 44; count = count ? count * 2 : 1) {
         args.count = count;
         rank_ok(rank, quern_collective_workspace(group, &args, &bytes));

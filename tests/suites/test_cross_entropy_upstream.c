@@ -66,10 +66,9 @@ static bool is_same(quern_dtype dtype, const void *got, const void *expected, in
 }
 
 static quern_cross_entropy_args args_of(const struct matrix *m, void *grad, const float *values) {
-    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    args.logits_dtype = m->dtype, args.labels_dtype = QUERN_INT32;
-    args.rows = m->rows, args.vocab = m->columns, args.padded_vocab = m->padded;
-    args.grad = grad, args.grad_stride = m->stride;
+    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = m->dtype, .labels_dtype = QUERN_INT32, .rows = m->rows,
+                                                       .vocab = m->columns, .padded_vocab = m->padded, .grad = grad,
+                                                       .grad_stride = m->stride);
     args.grad_loss = values, args.grad_loss_stride = m->value_stride;
     args.grad_scale = 7, args.strict_labels = 1, args.logits_stride = 0;
     return args;

@@ -75,8 +75,7 @@ static const char *path_of(const struct rank *rank, const char *name, char path[
 
 static void begin_to_look(struct rank *rank) {
     char path[400];
-    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
-    args.folder = path_of(rank, "dump", path);
+    quern_dump_args args = DUMP_ARGS(.folder = path_of(rank, "dump", path));
     rank_ok(rank, quern_dump_at(rank->device, &args));
     rank_ok(rank, quern_step(rank->device, 0));
     rank_ok(rank, quern_trace_begin(path_of(rank, "trace", path)));
@@ -103,9 +102,8 @@ static void open_another_device(struct rank *rank) {
 static void add_up(struct rank *rank, quern_group *group) {
     enum { COUNT = 1 << 14 };
     static float input[COUNT], output[COUNT];
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     size_t bytes;
-    args.dtype = QUERN_F32, args.count = COUNT, args.input = input, args.output = output;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = COUNT, .input = input, .output = output);
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
     rank_ok(rank, quern_collective_workspace(group, &args, &bytes));
     char *workspace = rank_allocate(rank, group, bytes ? bytes : 1);

@@ -61,9 +61,7 @@ Test(details, long_names_of_the_caller) {
 
 static void fill_step(quern_adam_args *args, quern_adam_tensor *tensor) {
     static _Alignas(16) char memory[6][64];  /* never touched: the call fails */
-    *args = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
-    args->param_dtype = args->grad_dtype = args->m_dtype = args->v_dtype = QUERN_F32;
-    args->tensors = tensor, args->tensor_count = 1, args->lr = 1, args->step = 1;
+    *args = (quern_adam_args)ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .tensors = tensor, .tensor_count = 1, .lr = 1, .step = 1);
     *tensor = (quern_adam_tensor){.param = memory[0], .grad = memory[1], .m = memory[2], .v = memory[3],
                                   .m_scale = (void *)memory[4], .v_scale = (void *)memory[5], .count = 4};
 }

@@ -194,9 +194,7 @@ Test(device, threads_of_new_cpus) {
     check_ok(quern_set_threads(NULL, 3, run_tasks, &calls));
     open_with(NULL, &hooked, 3);
     const quern_adam_tensor tensor = {.param = &param, .grad = &grad, .m = &m, .v = &v, .count = count};
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
-    args.tensors = &tensor, args.tensor_count = 1, args.step = 1;
+    quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .tensors = &tensor, .tensor_count = 1, .step = 1);
     check_ok(quern_prepare(open, QUERN_ADAM));
     check_ok(quern_prepare(hooked, QUERN_ADAM));
     check_ok(quern_adam(open, &args, NULL, 0, NULL));

@@ -326,10 +326,9 @@ static quern_cross_entropy_args with_option(int option) {
 
 static void check_walks(quern_device *device) {
     static char text[1 << 15], expected[1 << 15];
-    quern_adam_args adam = QUERN_ADAM_ARGS_INIT;
     info = (quern_device_info)QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device, &info));
-    adam.grad_dtype = adam.param_dtype = QUERN_BF16, adam.step = 1;
+    quern_adam_args adam = ADAM_ARGS(.grad_dtype = QUERN_BF16, .param_dtype = QUERN_BF16, .step = 1);
     static const quern_dtype moments[] = {QUERN_F32, QUERN_BF16, QUERN_F16};
     for (int i = 0; i < 12; i++) {
         adam.m_dtype = adam.v_dtype = moments[i % 3], adam.amsgrad = i / 3 % 2;

@@ -88,9 +88,7 @@ Test(driver, a_gpu_without_kernels) {
     check_status(quern_prepare(device, QUERN_CROSS_ENTROPY), QUERN_NO_KERNEL);
     check(strstr(error_detail(), "needs compute capability"), "%s", error_detail());
     check_status(quern_prepare(device, QUERN_ADAM), QUERN_NO_KERNEL);
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
-    args.step = 1;
+    quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .step = 1);
     quern_adam_explain(device, &args, report, sizeof report);
     check(strstr(report, "needs compute capability") && strstr(report, "no adam kernel serves"), "%s", report);
     quern_device_close(device);

@@ -26,9 +26,7 @@ static void open_scene(struct scene *scene) {
 }
 
 static void begin_dump(struct scene *scene) {
-    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
-    args.folder = scene->run;
-    args.step = STEP;
+    quern_dump_args args = DUMP_ARGS(.folder = scene->run, .step = STEP);
     check_ok(quern_dump_at(scene->device.quern, &args));
     check_ok(quern_step(scene->device.quern, STEP));
 }

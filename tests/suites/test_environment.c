@@ -230,14 +230,13 @@ static void adam(struct scene *scene) {
 }
 
 static quern_adam_args state_of(struct scene *scene, quern_dtype moments, quern_adam_tensor *tensor) {
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
     const size_t bytes = (size_t)elements(scene) * quern_dtype_bytes(moments), blocks = (size_t)(elements(scene) + 31) / 32;
     *tensor = (quern_adam_tensor){.count = elements(scene), .param = values(scene, QUERN_F32, 7, elements(scene)),
                                   .grad = values(scene, QUERN_F32, 8, elements(scene))};
     tensor->m = take(scene, bytes), tensor->v = take(scene, bytes);
     tensor->m_scale = take(scene, blocks), tensor->v_scale = take(scene, blocks);
-    args.param_dtype = args.grad_dtype = QUERN_F32, args.m_dtype = args.v_dtype = moments, args.step = 1;
-    args.tensors = tensor, args.tensor_count = 1;
+    quern_adam_args args = ADAM_ARGS(.param_dtype = QUERN_F32, .grad_dtype = QUERN_F32, .m_dtype = moments, .v_dtype = moments,
+                                     .step = 1, .tensors = tensor, .tensor_count = 1);
     return args;
 }
 
@@ -400,17 +399,15 @@ static quern_status quantize_chunks(struct post *post) {
 }
 
 static quern_status meet(struct post *post) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.timeout = RANK_LIMIT + 0.1;
+    quern_barrier_args args = BARRIER_ARGS(.timeout = RANK_LIMIT + 0.1);
     return quern_barrier(post->group, &args, NULL);
 }
 
 static quern_status transfer(struct post *post) {
     const quern_transfer_item items[] = {{0, 1 - post->rank->rank, 1, post->input, post->count},
                                          {1, 1 - post->rank->rank, 1, post->output, post->count}};
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     quern_transfer *made;
-    args.items = items, args.item_count = 2, args.timeout = RANK_LIMIT + 0.1;
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = 2, .timeout = RANK_LIMIT + 0.1);
     quern_status status = quern_transfer_prepare(post->group, &args, &made);
     if (status == QUERN_OK) status = quern_transfer_start(made, NULL);
     if (status == QUERN_OK) status = quern_transfer_wait(made, 0);

@@ -309,9 +309,8 @@ static quern_blas *blas;
 static void fill_loss(void) {
     int32_t *labels = (int32_t *)(void *)(first + LABELS * ROOM);
     for (int row = 0; row < ROWS; row++) labels[row] = row;
-    loss = (quern_cross_entropy_args)QUERN_CROSS_ENTROPY_ARGS_INIT;
-    loss.logits_dtype = QUERN_F32, loss.labels_dtype = QUERN_INT32, loss.reduction = QUERN_REDUCTION_MEAN;
-    loss.rows = ROWS, loss.vocab = VOCAB;
+    loss = (quern_cross_entropy_args)CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT32,
+                                                        .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB);
     linear = (quern_linear_cross_entropy_args)QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
     linear.loss = loss;
     loss.logits = home(LOGITS), loss.labels = home(LABELS), loss.grad = home(GRAD), loss.loss = home(LOSS);
@@ -352,11 +351,9 @@ static void make_blas(void) {
 static quern_status open_blas(void) { return quern_blas_open(device.quern, NULL, &blas); }
 static void close_blas(void) { quern_blas_close(blas); }
 static quern_status multiply(void) {
-    quern_gemm_args product = QUERN_GEMM_ARGS_INIT;
-    product.m = ROWS, product.n = WIDTH, product.k = VOCAB;
-    product.a = home(LOGITS), product.b = home(WEIGHT), product.c = home(D_HIDDEN);
-    product.a_dtype = product.b_dtype = product.c_dtype = QUERN_BF16;
-    product.a_stride = VOCAB, product.b_stride = product.c_stride = WIDTH;
+    quern_gemm_args product = GEMM_ARGS(.m = ROWS, .n = WIDTH, .k = VOCAB, .a = home(LOGITS), .b = home(WEIGHT),
+                                        .c = home(D_HIDDEN), .a_dtype = QUERN_BF16, .b_dtype = QUERN_BF16, .c_dtype = QUERN_BF16,
+                                        .a_stride = VOCAB, .b_stride = WIDTH, .c_stride = WIDTH);
     return quern_blas_gemm(blas, &product, device.stream);
 }
 static quern_status run_linear(void) {
@@ -438,18 +435,13 @@ static void fill_tensors(void) {
 static void fill_adam(void) {
     fill_tensors();
     memset(first + NUMBERS * ROOM, 0, ROOM);
-    adam = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
-    adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_BF16;
-    adam.master_dtype = QUERN_F32;
-    adam.tensors = tensors, adam.tensor_count = TENSOR_COUNT, adam.lr = 0.01;
-    adam.control.step = home(NUMBERS);
+    adam = (quern_adam_args)ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .master_dtype = QUERN_F32, .tensors = tensors,
+                                      .tensor_count = TENSOR_COUNT, .lr = 0.01, .control.step = home(NUMBERS));
     planned = adam, planned.tensors = NULL, planned.tensor_count = 0;
-    norm = (quern_gradient_norm_args)QUERN_GRADIENT_NORM_ARGS_INIT;
-    norm.grad_dtype = QUERN_BF16, norm.gradients = gradients, norm.gradient_count = TENSOR_COUNT;
-    norm.norm = home(LOSS);
+    norm = (quern_gradient_norm_args)GRADIENT_NORM_ARGS(.grad_dtype = QUERN_BF16, .gradients = gradients,
+                                                        .gradient_count = TENSOR_COUNT, .norm = home(LOSS));
     norm_planned = norm, norm_planned.gradients = NULL, norm_planned.gradient_count = 0;
-    sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
-    sum.grad_dtype = QUERN_BF16, sum.gradients = gradients, sum.gradient_count = TENSOR_COUNT;
+    sum = (quern_accumulate_args)ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = gradients, .gradient_count = TENSOR_COUNT);
     summed = sum, summed.gradients = NULL;
 }
 
@@ -532,9 +524,8 @@ static void fill_quantize(void) {
         char *at = (char *)home(TENSORS) + i * PARTS * TENSOR_BYTES;
         quantized[i] = (quern_quantize_tensor){.input = at, .output = at + 4, .count = 1};
     }
-    quantize = (quern_quantize_args)QUERN_QUANTIZE_ARGS_INIT;
-    quantize.input_dtype = QUERN_BF16, quantize.output_dtype = QUERN_E5M2, quantize.tensors = quantized;
-    quantize.tensor_count = TENSOR_COUNT, quantize.amax = home(LOSS);
+    quantize = (quern_quantize_args)QUANTIZE_ARGS(.input_dtype = QUERN_BF16, .output_dtype = QUERN_E5M2, .tensors = quantized,
+                                                  .tensor_count = TENSOR_COUNT, .amax = home(LOSS));
     quantize_planned = quantize, quantize_planned.tensors = NULL;
 }
 
@@ -630,9 +621,8 @@ static struct team make_team(const char *kind, int number, int first, int count,
 static quern_status team_create(struct team *team) {
     quern_group_args args[TEAM];
     for (int i = 0; i < team->count; i++) {
-        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-        args[i].rank = team->first + i, args[i].ranks = team->all, args[i].name = team->name, args[i].timeout = 20;
-        args[i].device = team->devices[i], args[i].share_gpu = team->share_gpu;
+        args[i] = (quern_group_args)GROUP_ARGS(.rank = team->first + i, .ranks = team->all, .name = team->name, .timeout = 20,
+                                               .device = team->devices[i], .share_gpu = team->share_gpu);
     }
     return quern_group_create(args, team->count, team->groups);
 }

@@ -228,8 +228,7 @@ Test(gone_cuda, the_watcher_lives_as_long_as_the_groups) {
     gpu_group_open(&group, .ranks = 2);
     const int with = count_threads();
     quern_group *further;
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.ranks = 1, args.device = group.device[0].quern;
+    quern_group_args args = GROUP_ARGS(.ranks = 1, .device = group.device[0].quern);
     check_ok(quern_group_create(&args, 1, &further));
     expect_threads(with);
     gpu_group_destroy(&group);

@@ -30,9 +30,7 @@ static quern_device *open_cpu(void) {
 
 static quern_group *single_group(quern_device *device) {
     quern_group *group;
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.ranks = 1;
-    args.device = device;
+    quern_group_args args = GROUP_ARGS(.ranks = 1, .device = device);
     check_ok(quern_group_create(&args, 1, &group));
     return group;
 }
@@ -94,11 +92,8 @@ Test(group, allows_names_of_all_letters_and_lengths) {
     name[200] = 0;
     const char *const names[] = {name, "a", ".", "..", "-", "%d%s"};
     for (size_t i = 0; i < COUNT(names); i++) {
-        quern_group_args args = QUERN_GROUP_ARGS_INIT;
         quern_group *group;
-        args.ranks = 1;
-        args.device = device;
-        args.name = names[i];
+        quern_group_args args = GROUP_ARGS(.ranks = 1, .device = device, .name = names[i]);
         if (strchr(names[i], '%')) {
             check_refused(quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT, "name is not 1 to 200 letters");
             continue;
@@ -349,8 +344,7 @@ Test(group, refuses_one_of_another_version) {
     struct quern_segment *segment = make_foreign_file(path, &descriptor), before = *segment;
     quern_group *group = UNTOUCHED;
     quern_device *device = open_cpu();
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.name = name, args.ranks = 2, args.device = device, args.timeout = 5;
+    quern_group_args args = GROUP_ARGS(.name = name, .ranks = 2, .device = device, .timeout = 5);
     char expected[128];
     snprintf(expected, sizeof expected, "group %s is being formed by another version of Quern", args.name);
     check_refused(quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, expected);
@@ -548,7 +542,6 @@ TEST_RANKS(group, splits_what_was_split, .kind = RANK_BOTH, .count = 8) {
 static quern_status inherit_the_limit(struct rank *rank) {
     quern_group_args join = rank_group_args(rank, RANK_LIMIT + 1);
     quern_group *group, *part;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     join.first_timeout = RANK_LIMIT + 2;
     rank_ok(rank, quern_group_create(&join, 1, &group));
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -556,7 +549,7 @@ static quern_status inherit_the_limit(struct rank *rank) {
     struct quern_membership *member = rank_member_of(rank, part);
     rank_check(rank, member->timeout == RANK_LIMIT + 2 && member->steady_timeout == RANK_LIMIT + 1,
                "the part has limits of %g s and %g s", member->timeout, member->steady_timeout);
-    args.timeout = 0.3;
+    quern_barrier_args args = BARRIER_ARGS(.timeout = 0.3);
     if (rank->rank == 0) rank_status(rank, quern_barrier(part, &args, NULL), QUERN_PEER_TIMEOUT);
     rank_line_up(rank);
     rank_status(rank, quern_group_status(part), rank->rank < 2 ? QUERN_PEER_TIMEOUT : QUERN_OK);
@@ -675,9 +668,7 @@ TEST_RANKS(group, reports_what_each_rank_is_doing, .kind = RANK_BOTH, .count = 4
     if (rank->rank == 3) rank_ok(rank, quern_group_destroy(group));
     rank_line_up(rank);
     if (rank->rank == 3) return QUERN_OK;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = (int[]){0, 1, 2};
-    args.member_count = 3;
+    quern_barrier_args args = BARRIER_ARGS(.members = (int[]){0, 1, 2}, .member_count = 3);
     if (rank->rank == 0) {
         size_t length = report_of_sleepers(rank, group, 2, report, sizeof report);
         rank_check(rank, length == strlen(report) && count_lines(report) == 4, "%zu of %zu:\n%s", length, strlen(report), report);
@@ -735,8 +726,7 @@ TEST_RANKS(group, reports_epochs_from_the_first_one, .kind = RANK_THREADS, .coun
 
 static void report_the_end(struct rank *rank, quern_group *group) {
     char report[2048];
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.timeout = 0.2;
+    quern_barrier_args args = BARRIER_ARGS(.timeout = 0.2);
     if (rank->rank == 0) rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
     rank_line_up(rank);
     quern_group_report(group, report, sizeof report);

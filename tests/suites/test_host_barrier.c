@@ -25,9 +25,7 @@ struct board {
 };
 
 static quern_barrier_args barrier_of(const int *members, int count) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members;
-    args.member_count = count;
+    quern_barrier_args args = BARRIER_ARGS(.members = members, .member_count = count);
     return args;
 }
 
@@ -260,8 +258,7 @@ TEST_GROUP(host_barrier, waits_for_a_rank_that_is_late, .kind = RANK_BOTH, .coun
 
 /* If many ranks are missing, only some are named. */
 TEST_GROUP(host_barrier, names_some_of_many_that_did_not_come, .kind = RANK_BOTH, .count = 20) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.timeout = 0.2;
+    quern_barrier_args args = BARRIER_ARGS(.timeout = 0.2);
     if (rank->rank == 0) {
         rank_refused(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT, "for rank 1 (process ");
         rank_check_detail(rank, "), rank 2 (last epoch 0), rank 3 (last epoch 0)");
@@ -310,8 +307,7 @@ TEST_RANKS(host_barrier, takes_any_limit, .kind = RANK_BOTH, .count = 4) {
     static const double limits[] = {INFINITY, 1e300, 9e9, 1e18};
     quern_group *group = rank_group(rank, limits[rank->rank % 4]);
     for (size_t i = 0; i < COUNT(limits); i++) {
-        quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-        args.timeout = limits[i];
+        quern_barrier_args args = BARRIER_ARGS(.timeout = limits[i]);
         if (rank->rank == (int)i) rank_sleep(0.1);
         rank_ok(rank, quern_barrier(group, &args, NULL));
     }

@@ -170,9 +170,7 @@ TEST_RANKS(hosts, different_calls_are_a_mismatch, .kind = RANK_BOTH, .count = 4,
 TEST_RANKS(hosts, other_members_are_a_mismatch, .kind = RANK_THREADS, .count = 4, .hosts = 2) {
     static const int sets[2][3] = {{0, 1, 2}, {0, 2, 3}};
     quern_group *group = rank_group_met(rank, RANK_LIMIT);
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = sets[rank_host(rank, rank->rank)];
-    args.member_count = 3;
+    quern_barrier_args args = BARRIER_ARGS(.members = sets[rank_host(rank, rank->rank)], .member_count = 3);
     if (rank->rank == 0 || rank->rank == 2) rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     return quern_group_destroy(group);
@@ -408,10 +406,9 @@ Test(hosts, illegal_arguments) {
     quern_device *device;
     quern_group *group;
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
-    quern_group_args good = QUERN_GROUP_ARGS_INIT;
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     static const char meet[] = "127.0.0.2:4711", secret[] = "0123456789abcdef";
-    good.ranks = 2, good.device = device, good.timeout = 0.1, good.hosts = &hosts;
+    quern_group_args good = GROUP_ARGS(.ranks = 2, .device = device, .timeout = 0.1, .hosts = &hosts);
     const struct {
         const char *detail;
         quern_status status;
@@ -454,9 +451,8 @@ Test(hosts, illegal_failure_timeout) {
     quern_device *device;
     quern_group *group;
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
-    args.ranks = 1, args.name = "silent", args.device = device, args.timeout = 20;
+    quern_group_args args = GROUP_ARGS(.ranks = 1, .name = "silent", .device = device, .timeout = 20);
     hosts.meet = "127.0.0.2:4711", hosts.secret = "0123456789abcdef", hosts.secret_bytes = 16, hosts.host_ranks = 1;
     for (size_t i = 0; i < COUNT(illegal); i++) {
         args.hosts = &hosts, hosts.failure_timeout = illegal[i];

@@ -181,14 +181,12 @@ Test(hosts_carrier, illegal_arguments) {
     quern_device *device;
     quern_group *group;
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.ranks = 2, args.name = "illegal", args.device = device, args.timeout = 0.1;
+    quern_group_args args = GROUP_ARGS(.ranks = 2, .name = "illegal", .device = device, .timeout = 0.1);
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     args.hosts = &hosts;
     hosts.meet = "127.0.0.2:4711", hosts.secret = "0123456789abcdef", hosts.secret_bytes = 16, hosts.host_ranks = 1;
-    quern_carrier good = QUERN_CARRIER_INIT;
-    good.name = "c", good.tags = 1024, good.longest = 8192;
-    good.send = no_send, good.receive = no_receive, good.test = no_test, good.cancel = no_cancel;
+    quern_carrier good = CARRIER(.name = "c", .tags = 1024, .longest = 8192, .send = no_send, .receive = no_receive,
+                                 .test = no_test, .cancel = no_cancel);
     const struct {
         const char *detail;
         quern_status status;

@@ -370,9 +370,8 @@ struct end_of_conn {
 };
 
 static struct quern_messages *messages_of(uint64_t longest) {
-    quern_carrier carrier = QUERN_CARRIER_INIT;
-    carrier.name = "c", carrier.tags = QUERN_CARRIER_TAGS, carrier.longest = longest;
-    carrier.send = begin_nothing, carrier.test = end_with_five, carrier.cancel = cancel_nothing;
+    quern_carrier carrier = CARRIER(.name = "c", .tags = QUERN_CARRIER_TAGS, .longest = longest, .send = begin_nothing,
+                                    .test = end_with_five, .cancel = cancel_nothing);
     struct quern_messages *messages = quern_make_messages(&carrier, 2, NULL);
     check(messages != NULL, "no memory");
     return messages;

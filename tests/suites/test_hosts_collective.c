@@ -105,11 +105,10 @@ static quern_status count_bytes(struct rank *rank) {
     uint64_t *sent = rank->shared;   /* [hosts] */
     struct counted_carrier counter = {.carrier = NULL};
     struct rank_bench bench CLOSED_BY(rank_bench_close);
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     char *input = calloc((size_t)rank->ranks, (size_t)piece), *output = malloc((size_t)rank->ranks * (size_t)piece);
     rank_check(rank, input && output, "no memory");
     rank_bench_take(&bench, rank, counted_carrier_group(&counter, rank, RANK_LIMIT), POOL);
-    args.dtype = traffic->dtype, args.count = ELEMENTS, args.input = input, args.output = output;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = traffic->dtype, .count = ELEMENTS, .input = input, .output = output);
     args.combination = traffic->combination, args.root = traffic->root;
     counter.bytes = 0;
     rank_ok(rank, collective_functions[traffic->form](bench.group, &args, bench.workspace, POOL, NULL));

@@ -22,10 +22,9 @@ static quern_status run_until(struct rank_bench *bench, int most) {
     struct rank *rank = bench->rank;
     float *input = calloc((size_t)rank->ranks, sizeof *input * LARGE);
     float *output = calloc((size_t)rank->ranks, sizeof *output * LARGE);
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     quern_status status = QUERN_OK;
     rank_check(rank, input && output, "no memory");
-    args.dtype = QUERN_F32, args.input = input, args.output = output;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .input = input, .output = output);
     for (int round = 0; round < most && status == QUERN_OK; round++) {
         args.count = round / 4 % 2 ? SMALL : LARGE;
         status = collective_functions[round % 4](bench->group, &args, bench->workspace, POOL, NULL);
@@ -102,9 +101,8 @@ struct parting {
 static quern_status part(struct rank *rank) {
     const struct parting *parting = rank->user;
     float input[4] = {0}, output[4];
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     struct rank_bench bench;
-    args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = 4, .input = input, .output = output);
     rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
     rank_ok(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL));
     rank_line_up(rank);

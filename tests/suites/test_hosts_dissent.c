@@ -48,8 +48,7 @@ static const enum trouble troubles[][3] = {
 static quern_status make_trouble(struct rank *rank, quern_group *group, int round, enum trouble trouble) {
     char reason[32];
     void *memory;
-    quern_barrier_args some = QUERN_BARRIER_ARGS_INIT;
-    some.members = (const int[]){0, rank->ranks - 1}, some.member_count = 2;
+    quern_barrier_args some = BARRIER_ARGS(.members = (const int[]){0, rank->ranks - 1}, .member_count = 2);
     snprintf(reason, sizeof reason, "rank %d of round %d", rank->rank, round);
     if (trouble == OTHER_CALL) return quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory);
     if (trouble == OTHER_MEMBERS) return quern_barrier(group, &some, NULL);

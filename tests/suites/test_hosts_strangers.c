@@ -268,8 +268,7 @@ static quern_status have_no_place(struct rank *rank) {
     quern_hosts_args *hosts = rank_hosts_args(&args);
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
     if (rank->user) hosts->meet = rank->user;
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
-    rank_check_detail(rank, hosts->meet);
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR, hosts->meet);
     if (rank->rank == 1) rank_check_detail(rank, "rank 0: ");
     return QUERN_OK;
 }
@@ -304,8 +303,7 @@ static quern_status stay_away(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, LATE);
     rank_line_up(rank);
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
-    rank_check_detail(rank, "rank 2, rank 3, whose hosts did not come");
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, "rank 2, rank 3, whose hosts did not come");
     return QUERN_OK;
 }
 

@@ -15,10 +15,7 @@ static quern_adam_plan *use_plan(quern_device *device, const cuda_pointer *array
     quern_adam_plan *plan;
     quern_adam_tensor tensor = {.param = (void *)arrays[0], .grad = (void *)arrays[1], .m = (void *)arrays[2],
                                 .v = (void *)arrays[3], .count = COUNT};
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
-    args.tensors = &tensor;
-    args.tensor_count = 1;
+    quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .tensors = &tensor, .tensor_count = 1);
     check_ok(quern_adam_plan_create(device, &args, &plan));
     args.tensors = NULL;
     args.tensor_count = 0;

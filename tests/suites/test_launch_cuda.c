@@ -83,8 +83,7 @@ Test(launch_cuda, groups_on_the_same_gpus_run_at_once) {
 }
 
 static quern_status create_alone(const struct test_device *device, quern_group **group) {
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.ranks = 1, args.device = device->quern;
+    quern_group_args args = GROUP_ARGS(.ranks = 1, .device = device->quern);
     return quern_group_create(&args, 1, group);
 }
 
@@ -189,9 +188,8 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_queues_of_their_own) {
         char name[64], pattern[300];
         snprintf(name, sizeof name, "queues.%d.%zu", (int)getpid(), i);
         for (int rank = 0; rank < PAIR; rank++) {
-            args[rank] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-            args[rank].rank = rank, args[rank].ranks = PAIR, args[rank].name = name, args[rank].share_gpu = 1;
-            args[rank].device = group.device[rank].quern;
+            args[rank] = (quern_group_args)GROUP_ARGS(.rank = rank, .ranks = PAIR, .name = name, .share_gpu = 1,
+                                                      .device = group.device[rank].quern);
         }
         setenv("CUDA_DEVICE_MAX_CONNECTIONS", cases[i].connections, 1);
         check_status(quern_group_create(args, PAIR, handles), cases[i].queues ? QUERN_NOT_SUPPORTED : QUERN_OK);
@@ -444,8 +442,7 @@ Test(launch_cuda, gpu_ranks_wait_half_an_hour_by_default) {
     struct quern_membership *member;
     quern_group *alone;
     OPEN_GROUP(group, .ranks = PAIR);
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.device = group.device[0].quern, args.name = "launch.alone", args.ranks = 1;
+    quern_group_args args = GROUP_ARGS(.device = group.device[0].quern, .name = "launch.alone", .ranks = 1);
     check_ok(quern_group_create(&args, 1, &alone));
     check_ok(quern_member_of(alone, &member));
     check(member->timeout == 30 * 60, "%g s", member->timeout);

@@ -358,8 +358,7 @@ static long long launches_of_tensors(const struct test_device *device, int64_t c
     of_norm.grad_dtype = QUERN_F32, of_norm.gradients = gradients, of_norm.gradient_count = count, of_norm.norm = sum.data;
     check_ok(quern_gradient_norm_workspace(device->quern, &of_norm, &bytes));
     OPEN_BUFFER(workspace, device, bytes, 16, NULL);
-    quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
-    args.grad_dtype = QUERN_F32, args.gradients = gradients, args.gradient_count = count;
+    quern_accumulate_args args = ACCUMULATE_ARGS(.grad_dtype = QUERN_F32, .gradients = gradients, .gradient_count = count);
     const struct launched before = begin(device);
     check_ok(norm ? quern_gradient_norm(device->quern, &of_norm, workspace.data, bytes, device->stream)
                   : quern_accumulate(device->quern, &args, device->stream));

@@ -28,24 +28,21 @@ struct post {
 /* ---- waits ---- */
 
 static quern_status barrier(struct post *post) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.timeout = post->limit;
+    quern_barrier_args args = BARRIER_ARGS(.timeout = post->limit);
     return quern_barrier(post->group, &args, NULL);
 }
 
 static quern_status barrier_of_all(struct post *post) { return quern_barrier(post->group, NULL, NULL); }
 
 static quern_status reduce(struct post *post) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    args.dtype = QUERN_F32, args.count = 8, args.timeout = post->limit;
-    args.input = post->memory, args.output = post->memory + BYTES;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = 8, .timeout = post->limit, .input = post->memory,
+                                                 .output = post->memory + BYTES);
     return quern_all_reduce(post->group, &args, post->workspace, WORKSPACE, NULL);
 }
 
 static quern_status broadcast(struct post *post) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    args.dtype = QUERN_F32, args.count = BYTES / 4, args.timeout = post->limit, args.root = 1;
-    args.input = post->own[0], args.output = post->own[1];
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = BYTES / 4, .timeout = post->limit, .root = 1,
+                                                 .input = post->own[0], .output = post->own[1]);
     return quern_broadcast(post->group, &args, post->workspace, WORKSPACE, NULL);
 }
 
@@ -72,9 +69,8 @@ static quern_status make_plan(struct post *post) {
 static quern_status run_plan(struct post *post) { return quern_ragged_plan_run(post->plan, NULL); }
 
 static quern_status ask_sizes(struct post *post) {
-    quern_ragged_sizes_args args = QUERN_RAGGED_SIZES_ARGS_INIT;
     const int32_t sizes[MOST] = {0};
-    args.send_sizes = sizes;
+    quern_ragged_sizes_args args = RAGGED_SIZES_ARGS(.send_sizes = sizes);
     return quern_ragged_sizes(&post->group, 1, &args);
 }
 
@@ -100,8 +96,7 @@ static quern_status await_chunk(struct post *post) {
 static quern_status begin_transfer(struct post *post, double limit) {
     const int peer = !post->rank->rank;
     const quern_transfer_item items[] = {{0, peer, 1, post->own[0], BYTES}, {1, peer, 1, post->own[1], BYTES}};
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
-    args.items = items, args.item_count = COUNT(items), args.timeout = limit;
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = COUNT(items), .timeout = limit);
     rank_ok(post->rank, quern_transfer_destroy(post->transfer));
     post->transfer = NULL;
     const quern_status status = quern_transfer_prepare(post->group, &args, &post->transfer);
@@ -185,9 +180,8 @@ static void set_limits(struct post *post, int kind) {
 
 /* Both make the call once before, with long limits, unless processes cannot; then the group has its own. */
 static void open_post(struct post *post, const struct wait *wait, int kind) {
-    quern_barrier_args together = QUERN_BARRIER_ARGS_INIT;
     void *memory;
-    together.timeout = RANK_LIMIT;
+    quern_barrier_args together = BARRIER_ARGS(.timeout = RANK_LIMIT);
     post->limit = kind == LATE ? (double)INFINITY : 0;
     post->group = rank_group(post->rank, RANK_LIMIT);
     rank_ok(post->rank, quern_prepare(post->rank->device, QUERN_COLLECTIVE | QUERN_QUANTIZE | QUERN_RAGGED_ALL_TO_ALL));

@@ -27,10 +27,9 @@ static const char *fresh_name(void) {
 static quern_group *join(const char *name, int rank, int ranks) {
     quern_device *device;
     quern_group *group = NULL;
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
     if (quern_device_open(QUERN_CPU, 0, &device) != QUERN_OK) return NULL;
     if (quern_prepare(device, QUERN_RAGGED_ALL_TO_ALL) != QUERN_OK) return NULL;
-    args.rank = rank, args.ranks = ranks, args.name = name, args.device = device, args.timeout = RANK_LIMIT;
+    quern_group_args args = GROUP_ARGS(.rank = rank, .ranks = ranks, .name = name, .device = device, .timeout = RANK_LIMIT);
     return quern_group_create(&args, 1, &group) == QUERN_OK ? group : NULL;
 }
 
@@ -247,9 +246,8 @@ static void share_orphan(void) {
 static bool transfer_once(quern_group *group, int peer) {
     char in[64], out[64] = "";
     quern_transfer_item items[] = {{0, peer, 1, out, sizeof out}, {1, peer, 1, in, sizeof in}};
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     quern_transfer *transfer;
-    args.items = items, args.item_count = 2, args.key = 1;
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = 2, .key = 1);
     return quern_transfer_prepare(group, &args, &transfer) == QUERN_OK && quern_transfer_start(transfer, NULL) == QUERN_OK &&
            quern_transfer_wait(transfer, 0) == QUERN_OK && quern_barrier(group, NULL, NULL) == QUERN_OK &&
            quern_transfer_destroy(transfer) == QUERN_OK;

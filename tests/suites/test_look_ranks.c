@@ -24,8 +24,7 @@ static void come_late(const struct rank *rank, const quern_group *group) {
 /* All begin to look before the first call, and end after the last one. */
 static void begin(struct rank *rank) {
     const struct places *places = rank->user;
-    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
-    args.folder = places->run[rank->rank];
+    quern_dump_args args = DUMP_ARGS(.folder = places->run[rank->rank]);
     rank_ok(rank, quern_dump_at(rank->device, &args));
     rank_ok(rank, quern_step(rank->device, 0));
     if (rank->rank == 0) rank_ok(rank, quern_trace_begin(places->trace));
@@ -149,8 +148,7 @@ static quern_status live(struct rank *rank) {
     rank_ok(rank, quern_ragged_plan_create(&group, 1, &exchange.args, &exchange.workspace, &exchange.bytes, &plan));
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     rank_line_up(rank);
-    quern_ragged_sizes_args sizes = QUERN_RAGGED_SIZES_ARGS_INIT;
-    sizes.send_sizes = sends;
+    quern_ragged_sizes_args sizes = RAGGED_SIZES_ARGS(.send_sizes = sends);
     if (rank->rank == 1) come_late(rank, group);
     rank_ok(rank, quern_ragged_sizes(&group, 1, &sizes));
     rank_line_up(rank);
@@ -297,9 +295,8 @@ static quern_status transfer(struct rank *rank) {
     char text[ROW] = "-----";
     quern_group *group = rank_group_met(rank, RANK_LIMIT);
     const quern_transfer_item item = {.receive = rank->rank == 0, .peer = 1 - rank->rank, .tag = 3, .memory = text, .bytes = ROW};
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     quern_transfer *transfer;
-    args.items = &item, args.item_count = 1, args.key = 8;
+    quern_transfer_args args = TRANSFER_ARGS(.items = &item, .item_count = 1, .key = 8);
     if (rank->rank == 1) memcpy(text, "words", ROW);
     rank_ok(rank, quern_transfer_prepare(group, &args, &transfer));
     begin(rank);
@@ -325,10 +322,9 @@ static quern_status combine(struct rank *rank) {
     const float input[2] = {(float)(rank->rank + 1), 10};
     float reduced[2], gathered[2 * PAIR], sent[2], scattered[1];
     quern_group *group = rank_group_met(rank, RANK_LIMIT);
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     size_t bytes;
     void *workspace = NULL;
-    args.dtype = QUERN_F32, args.input = input, args.count = 2, args.root = 1;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .input = input, .count = 2, .root = 1);
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
     rank_ok(rank, quern_collective_workspace(group, &args, &bytes));
     if (bytes) rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));

@@ -42,8 +42,7 @@ static void come_by_half(struct rank *rank, quern_group *group) {
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_line_up(rank);
     if (rank->rank < first) {
-        quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-        args.timeout = rank->rank ? RANK_LIMIT : 0.2;
+        quern_barrier_args args = BARRIER_ARGS(.timeout = rank->rank ? RANK_LIMIT : 0.2);
         if (!rank->rank) await_sleepers(rank, group, 1, first - 1);
         rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
         expect_missing(rank, group, first, rank->ranks - 1);
@@ -78,8 +77,7 @@ TEST_GROUP(missing, none_by_a_rank_that_does_not_exist, .kind = RANK_BOTH, .coun
 /* What a rank has written there, another process may overwrite. */
 TEST_GROUP(missing, never_the_rank_itself_or_more_than_there_are, .kind = RANK_BOTH, .count = 3) {
     struct quern_membership *member;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.timeout = 0.1;
+    quern_barrier_args args = BARRIER_ARGS(.timeout = 0.1);
     rank_line_up(rank);
     if (rank->rank == 0) {
         rank_ok(rank, quern_member_of(group, &member));

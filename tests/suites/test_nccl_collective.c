@@ -76,13 +76,12 @@ Test(nccl_collective, more_than_a_workspace) {
 TEST_BENCH(nccl_collective, streams_follow_each_other, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "run:delay=30") {
     enum { ELEMENTS = 3001 };
     CUstream other;
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     size_t bytes;
     cuda_ok(&bench->side, stream_create(&other, CU_STREAM_NON_BLOCKING));
     float *input = (float *)(void *)bench->pool[0], *first = (float *)(void *)bench->pool[1];
     float *second = first + ELEMENTS;
     for (int i = 0; i < ELEMENTS; i++) input[i] = (float)(i + rank->rank);
-    args.dtype = QUERN_F32, args.count = ELEMENTS, args.input = input, args.output = first;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = ELEMENTS, .input = input, .output = first);
     rank_ok(rank, quern_collective_workspace(bench->group, &args, &bytes));
     rank_ok(rank, collective_call(bench, COLLECTIVE_ALL_REDUCE, &args, bytes));
     args.input = first, args.output = second;
@@ -124,9 +123,8 @@ TEST_BENCH(nccl_collective, a_small_call_is_one_group_and_one_kernel, .kind = RA
                  {COLLECTIVE_ALL_REDUCE, 131073, 1, 2}, {COLLECTIVE_REDUCE_SCATTER, 150000, 1, 1},
                  {COLLECTIVE_REDUCE_SCATTER, 0, 0, 0},  {COLLECTIVE_ALL_GATHER, 100, 0, 1}};
     for (size_t i = 0; i < COUNT(costs); i++) {
-        quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-        args.dtype = QUERN_F32, args.count = costs[i].elements;
-        args.input = bench->pool[0], args.output = bench->pool[1];
+        quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = costs[i].elements, .input = bench->pool[0],
+                                                     .output = bench->pool[1]);
         const long long launches_before = cuda_launches();
         const long groups_before = nccl_ask("quern_standin_groups");
         rank_ok(rank, collective_call(bench, costs[i].operation, &args, BENCH_POOL));
@@ -141,9 +139,8 @@ TEST_BENCH(nccl_collective, a_small_call_is_one_group_and_one_kernel, .kind = RA
 /* ---- the workspace ---- */
 
 static void check_workspace_bytes(struct rank_bench *bench, quern_dtype dtype, int64_t count, size_t expected) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     size_t bytes = 1;
-    args.dtype = dtype, args.count = count;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = dtype, .count = count);
     rank_ok(bench->rank, quern_collective_workspace(bench->group, &args, &bytes));
     rank_check(bench->rank, bytes == expected, "%lld elements of %s: %zu bytes instead of %zu", (long long)count,
                quern_dtype_name(dtype), bytes, expected);

@@ -21,8 +21,7 @@ static quern_status make_call(const struct rank_bench *bench, enum call which, d
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     struct rank_exchange exchange;
     const bool is_of_two = which == REDUCE_OF_TWO || which == BARRIER_OF_TWO;
-    quern_barrier_args barrier = QUERN_BARRIER_ARGS_INIT;
-    barrier.timeout = limit;
+    quern_barrier_args barrier = BARRIER_ARGS(.timeout = limit);
     if (is_of_two) barrier.members = pair, barrier.member_count = 2;
     if (which >= BARRIER) return quern_barrier(bench->group, &barrier, bench->stream);
     args.dtype = QUERN_F32, args.count = SHARED, args.input = input, args.output = output, args.timeout = limit;

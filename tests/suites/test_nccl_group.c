@@ -36,9 +36,7 @@ static void check_shapes(rank_function *function, const char *settings) {
 /* What a rank writes on its stream before a barrier is there for all when their streams are behind it. */
 static void meet(struct nccl_side *side, const int *members, int count, uint32_t round) {
     struct board *board = side->rank->shared;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members;
-    args.member_count = count;
+    quern_barrier_args args = BARRIER_ARGS(.members = members, .member_count = count);
     cuda_ok(side, memory_set_async(side->word, (unsigned char)round, 4, side->stream));
     cuda_ok(side, copy_to_host_async(&board->of[side->rank->rank].value, side->word, 4, side->stream));
     rank_ok(side->rank, quern_barrier(side->group, &args, side->stream));

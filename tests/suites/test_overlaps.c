@@ -59,12 +59,9 @@ Test(overlaps, joined_arrays_of_a_plan) {
                                       .v = others + 2 * ROOM_OF_EACH, .count = counts[i]};
     }
     list[0].m = base + arrays[3].begin, list[0].v = base + arrays[4].begin;
-    adam = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
-    adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_BF16, adam.lr = 1, adam.step = 1;
-    adam.tensors = list, adam.tensor_count = TENSORS;
+    adam = (quern_adam_args)ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .lr = 1, .step = 1, .tensors = list, .tensor_count = TENSORS);
     check_ok(quern_adam_plan_create(device.quern, &adam, &plan));
-    norm = (quern_gradient_norm_args)QUERN_GRADIENT_NORM_ARGS_INIT;
-    norm.grad_dtype = QUERN_BF16, norm.plan = plan;
+    norm = (quern_gradient_norm_args)GRADIENT_NORM_ARGS(.grad_dtype = QUERN_BF16, .plan = plan);
     check_ok(quern_gradient_norm_workspace(device.quern, &norm, &workspace_bytes));
     workspace = home(20);
     for (int at = -BEFORE; at < END; at += 4) {
@@ -94,8 +91,7 @@ Test(overlaps, a_norm_over_the_arrays_of_a_plan) {
     adam.param_dtype = adam.grad_dtype = QUERN_BF16, adam.m_dtype = adam.v_dtype = QUERN_E4M3, adam.master_dtype = QUERN_REMAINDER;
     adam.amsgrad = 1, adam.copy_dtype = QUERN_E4M3, adam.lr = 1, adam.step = 1, adam.tensors = &tensor, adam.tensor_count = 1;
     check_ok(quern_adam_plan_create(device.quern, &adam, &plan));
-    norm = (quern_gradient_norm_args)QUERN_GRADIENT_NORM_ARGS_INIT;
-    norm.grad_dtype = QUERN_BF16, norm.plan = plan;
+    norm = (quern_gradient_norm_args)GRADIENT_NORM_ARGS(.grad_dtype = QUERN_BF16, .plan = plan);
     check_ok(quern_gradient_norm_workspace(device.quern, &norm, &workspace_bytes));
     for (size_t i = 0; i <= LAST; i++) {
         norm.found_inf = (float *)home(i), workspace = home(LAST + 1);
@@ -114,9 +110,7 @@ enum { LONG = 200, SHORT = 128 };  /* of four arrays each: the header says 512 a
 Test(overlaps, long_lists) {
     static quern_adam_tensor list[LONG];
     open_arena();
-    adam = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
-    adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_F32, adam.lr = 1, adam.step = 1;
-    adam.tensors = list;
+    adam = (quern_adam_args)ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .lr = 1, .step = 1, .tensors = list);
     for (int i = 0; i < LONG; i++) {
         char *at = memory + (LONG - 1 - i) * 4 * 64;  /* descending, interleaved */
         list[i] = (quern_adam_tensor){.param = at, .grad = at + 64, .m = at + 128, .v = at + 192, .count = 16};
@@ -158,8 +152,7 @@ Test(overlaps, long_plans_of_sums) {
     enum { ITEMS = 300, ITEM = 256, COUNT_OF_EACH = 16 };
     static quern_gradient list[ITEMS];
     open_arena();
-    sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
-    sum.grad_dtype = QUERN_BF16, sum.gradients = list, sum.gradient_count = ITEMS;
+    sum = (quern_accumulate_args)ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = list, .gradient_count = ITEMS);
     for (int i = 0; i < ITEMS; i++) list[i] = (quern_gradient){memory + i * ITEM, memory + i * ITEM + ITEM / 2, COUNT_OF_EACH};
     check_ok(make_sums());
     list[7].main_grad = (char *)list[250].main_grad + COUNT_OF_EACH * 4 - 4;
@@ -175,8 +168,7 @@ Test(overlaps, long_lists_of_gradients) {
     enum { ITEMS = 300, ITEM = 256, COUNT_OF_EACH = 16, GRAD_BYTES = COUNT_OF_EACH * 2, SUM_BYTES = COUNT_OF_EACH * 4 };
     static quern_gradient list[ITEMS];
     open_arena();
-    sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
-    sum.grad_dtype = QUERN_BF16, sum.gradients = list, sum.gradient_count = ITEMS;
+    sum = (quern_accumulate_args)ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = list, .gradient_count = ITEMS);
     for (int i = 0; i < ITEMS; i++)
         list[i] = (quern_gradient){memory + i * ITEM, (float *)(memory + i * ITEM + ITEM / 2), COUNT_OF_EACH};
     char *const last = memory + (ITEMS - 1) * ITEM;

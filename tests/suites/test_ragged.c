@@ -331,11 +331,10 @@ static quern_status meet_liars(struct rank *rank) {
     unsigned char input[LIE_ROW] = {1};
     const int32_t from[LIARS + 1] = {0}, to[LIARS + 1] = {INT32_MAX - 2, INT32_MAX - 2}, sizes[LIARS + 1] = {1, 1};
     rank_bench_begin(rank, &bench);
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    args.timeout = 2;
-    args.input = input, args.output = bench.pool[POOL_SYMMETRIC], args.row_bytes = LIE_ROW;
-    args.input_rows = 1, args.output_rows = LIARS, args.input_offsets = from, args.output_offsets = to;
-    args.send_sizes = args.recv_sizes = sizes;
+    quern_ragged_all_to_all_args args = RAGGED_ALL_TO_ALL_ARGS(.timeout = 2, .input = input, .output = bench.pool[POOL_SYMMETRIC],
+                                                               .row_bytes = LIE_ROW, .input_rows = 1, .output_rows = LIARS,
+                                                               .input_offsets = from, .output_offsets = to, .send_sizes = sizes,
+                                                               .recv_sizes = sizes);
     if (rank->rank < LIARS) {
         lie(rank, &bench, &args);
     } else {

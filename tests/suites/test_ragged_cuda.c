@@ -250,8 +250,7 @@ Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
     OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     for (int round = 0; round < 2; round++) {
         for (int rank = 0; rank < 2; rank++) {
-            quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-            args.row_bytes = round ? 8 : 0;
+            quern_ragged_all_to_all_args args = RAGGED_ALL_TO_ALL_ARGS(.row_bytes = round ? 8 : 0);
             args.input_rows = args.output_rows = round ? 0 : 3;
             args.input_offsets = args.output_offsets = offsets;
             args.send_sizes = args.recv_sizes = round ? none : sizes;

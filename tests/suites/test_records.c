@@ -133,11 +133,10 @@ Test(records, each_changed_byte_is_found) {
 /* The lowest of the members, which is not rank 0, is the one that others differ from; of two that refuse the lowest is told. */
 TEST_GROUP(records, the_lowest_ranks_are_told, .kind = RANK_THREADS, .count = 3) {
     static const int members[] = {1, 2};
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     float input[3] = {0}, output[3];
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
-    args.dtype = QUERN_F32, args.count = rank->rank, args.input = input, args.output = output;
-    args.members = members, args.member_count = 2;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = rank->rank, .input = input, .output = output,
+                                                 .members = members, .member_count = 2);
     if (rank->rank) rank_refused(rank, quern_all_reduce(group, &args, NULL, 0, NULL), QUERN_PEER_MISMATCH,
                                  "args.count is 1 on rank 1 and 2 on rank 2: expected the same on all members");
     args.members = NULL, args.count = -rank->rank;

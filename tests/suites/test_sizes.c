@@ -51,13 +51,12 @@ Test(sizes, a_workspace_for_every_call_on_a_cpu) {
     if (test_kind() != QUERN_CPU) cr_skip_test("a GPU has other workspaces");
     open_device();
     for (size_t i = 0; i < COUNT(rows) * COUNT(vocabs) * COUNT(threads) * COUNT(dtypes) * 3; i++) {
-        quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
         const int threads_now = threads[i / 3 % COUNT(threads)];
         size_t bytes;
-        args.reduction = (quern_reduction)(i % 3), args.labels_dtype = QUERN_INT32;
-        args.logits_dtype = dtypes[i / 3 / COUNT(threads) % COUNT(dtypes)];
-        args.vocab = vocabs[i / 3 / COUNT(threads) / COUNT(dtypes) % COUNT(vocabs)];
-        args.rows = rows[i / 3 / COUNT(threads) / COUNT(dtypes) / COUNT(vocabs)];
+        quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.reduction = (quern_reduction)(i % 3), .labels_dtype = QUERN_INT32,
+                                                           .logits_dtype = dtypes[i / 3 / COUNT(threads) % COUNT(dtypes)],
+                                                           .vocab = vocabs[i / 3 / COUNT(threads) / COUNT(dtypes) % COUNT(vocabs)],
+                                                           .rows = rows[i / 3 / COUNT(threads) / COUNT(dtypes) / COUNT(vocabs)]);
         set_option(&args, (int)(i * 7 % 32));
         check_ok(quern_set_threads(device.quern, threads_now, NULL, NULL));
         if (quern_cross_entropy_workspace(device.quern, &args, &bytes) != QUERN_OK) continue;
@@ -80,11 +79,8 @@ static quern_gradient_norm_args norm;
 /* Tensors of 2^50 bytes each, with arrays of at most 2^47. */
 static void fill_lists(int count, int64_t elements) {
     const uintptr_t step = (uintptr_t)1 << 47;
-    adam = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
-    adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_BF16;
-    adam.tensors = list, adam.tensor_count = count, adam.lr = 1, adam.step = 1;
-    norm = (quern_gradient_norm_args)QUERN_GRADIENT_NORM_ARGS_INIT;
-    norm.grad_dtype = QUERN_BF16, norm.gradients = gradients, norm.gradient_count = count;
+    adam = (quern_adam_args)ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .tensors = list, .tensor_count = count, .lr = 1, .step = 1);
+    norm = (quern_gradient_norm_args)GRADIENT_NORM_ARGS(.grad_dtype = QUERN_BF16, .gradients = gradients, .gradient_count = count);
     for (int i = 0; i < count; i++) {
         char *at = (char *)((uintptr_t)(6 * i + 1) << 50);
         list[i] = (quern_adam_tensor){.param = at, .grad = at + step, .m = at + 2 * step, .v = at + 3 * step, .count = elements};
@@ -129,14 +125,13 @@ Test(sizes, tensors_beyond_a_gpu) {
     static const char tensors[] = "args.tensors[1].count is 2199023255553: a GPU takes up to 2199023255552";
     static const char slices[] = "args.gradients[1].count is 2199023255553: a GPU takes up to 2199023255552";
     static _Alignas(16) char workspace[1 << 12];
-    quern_accumulate_args sum = QUERN_ACCUMULATE_ARGS_INIT;
     size_t bytes;
     if (test_kind() != QUERN_CUDA) cr_skip_test("there is no GPU");
     open_device();
     fill_lists(2, (int64_t)1 << 41);
     check_ok(quern_gradient_norm_workspace(device.quern, &norm, &bytes));
     list[1].count++, gradients[1].count++;
-    sum.grad_dtype = QUERN_BF16, sum.gradients = gradients, sum.gradient_count = 2;
+    quern_accumulate_args sum = ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = gradients, .gradient_count = 2);
     refuse(quern_adam(device.quern, &adam, NULL, 0, device.stream), QUERN_NOT_SUPPORTED, tensors);
     refuse(make_plan(), QUERN_NOT_SUPPORTED, tensors);
     refuse(quern_gradient_norm_workspace(device.quern, &norm, &bytes), QUERN_NOT_SUPPORTED, slices);

@@ -54,9 +54,8 @@ Test(strict_labels, a_cpu_tells_of_skipped_rows) {
     static const int32_t bad[ROWS] = {1, -100, 5, -7}, good[ROWS] = {0, 4, -100, 2};
     if (test_kind() != QUERN_CPU) cr_skip_test("a GPU counts them in its report");
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
-    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
-    args.logits = logits, args.grad = logits, args.loss = loss;
+    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT32, .rows = ROWS,
+                                                       .vocab = VOCAB, .logits = logits, .grad = logits, .loss = loss);
     for (int i = 0; i < 6; i++) {
         args.reduction = (quern_reduction)(i % 3);
         args.labels = bad;

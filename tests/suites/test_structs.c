@@ -151,9 +151,9 @@ Test(structs, arrays_of_arguments) {
 static void create_older(uint32_t size, uint32_t other, int rank, int ranks, quern_status expected, const char *detail) {
     _Alignas(16) unsigned char older[3 * sizeof(quern_group_args)];
     quern_group *groups[2] = {NULL, NULL};
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
     memset(older, 0xa7, sizeof older);
-    args.device = device, args.name = "structs", args.ranks = 2, args.size = size;
+    quern_group_args args = GROUP_ARGS(.device = device, .name = "structs", .ranks = 2);
+    args.size = size;
     memcpy(older, &args, size & 0xFFFF);
     args.rank = rank, args.ranks = ranks, args.size = other;
     memcpy(older + (size & 0xFFFF), &args, other & 0xFFFF);
@@ -253,7 +253,6 @@ Test(structs, zero_in_adam_is_zero) {
 Test(structs, zero_in_accumulate_and_ragged_is_zero) {
     quern_accumulate_args sum;
     quern_ragged_all_to_all_args exchange;
-    quern_group_args membership = QUERN_GROUP_ARGS_INIT;
     quern_group *group;
     void *symmetric;
     open_all();
@@ -268,7 +267,7 @@ Test(structs, zero_in_accumulate_and_ragged_is_zero) {
     exchange.input = sent, exchange.output = out.received, exchange.input_rows = exchange.output_rows = 2;
     exchange.row_bytes = sizeof(int32_t), exchange.input_offsets = exchange.output_offsets = &zero;
     exchange.send_sizes = exchange.recv_sizes = &two;
-    membership.ranks = 1, membership.device = device;
+    quern_group_args membership = GROUP_ARGS(.ranks = 1, .device = device);
     check_ok(quern_group_create(&membership, 1, &group));
     check_ok(quern_symmetric_alloc(&group, 1, &workspace_bytes, &symmetric));
     exchange.updates = 0;

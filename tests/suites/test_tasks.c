@@ -200,8 +200,7 @@ Test(tasks, gradients) {
         check_ok(quern_gradient_norm(device.quern, &args, squares, sizeof squares, NULL));
         snprintf(what, sizeof what, "%lld gradients of %lld", (long long)lists[i].items, (long long)lists[i].count);
         check_seen(&lists[i].tasks, 1, what);
-        quern_accumulate_args sum = QUERN_ACCUMULATE_ARGS_INIT;
-        sum.grad_dtype = QUERN_BF16, sum.gradients = items, sum.gradient_count = lists[i].items;
+        quern_accumulate_args sum = ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = items, .gradient_count = lists[i].items);
         check_ok(quern_accumulate(device.quern, &sum, NULL));
         check_seen(&lists[i].tasks, 1, what);
     }

@@ -41,8 +41,7 @@ static quern_status after(struct post *post, quern_status status) {
 }
 
 static quern_status barrier(struct post *post, const int *members, int count, double limit) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members, args.member_count = count, args.timeout = limit;
+    quern_barrier_args args = BARRIER_ARGS(.members = members, .member_count = count, .timeout = limit);
     return quern_barrier(post->group, &args, NULL);
 }
 
@@ -54,9 +53,8 @@ static quern_status absent(struct post *post) {
 }
 
 static quern_status reduce(struct post *post, quern_dtype dtype, int64_t count, const int *members, double limit) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    args.dtype = dtype, args.count = count, args.members = members, args.member_count = 3, args.timeout = limit;
-    args.input = post->memory, args.output = post->memory + BYTES;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = dtype, .count = count, .members = members, .member_count = 3,
+                                                 .timeout = limit, .input = post->memory, .output = post->memory + BYTES);
     return quern_all_reduce(post->group, &args, post->workspace, WORKSPACE, NULL);
 }
 

@@ -37,13 +37,8 @@ static void expect_target(const quern_device *device, const char *target) {
 enum { COUNT = 1000 };
 
 static quern_adam_args adam_args(quern_adam_tensor *tensor) {
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_BF16;
-    args.tensors = tensor;
-    args.tensor_count = 1;
-    args.lr = 0.01;
-    args.weight_decay = 0.1;
-    args.step = 1;
+    quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .tensors = tensor, .tensor_count = 1, .lr = 0.01, .weight_decay = 0.1,
+                                     .step = 1);
     return args;
 }
 
@@ -112,15 +107,10 @@ Test(pack, serves_cross_entropy) {
     buffer_open(&logits, &device, sizeof ones, 0, ones);
     buffer_open(&labels, &device, sizeof label, 0, label);
     buffer_open(&loss, &device, sizeof(float), 0, NULL);
-    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    args.logits_dtype = QUERN_F32;
-    args.labels_dtype = QUERN_INT32;
-    args.reduction = QUERN_REDUCTION_MEAN;
-    args.rows = ROWS;
-    args.vocab = VOCAB;
-    args.logits = args.grad = logits.data;
-    args.labels = labels.data;
-    args.loss = loss.data;
+    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT32,
+                                                       .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB,
+                                                       .logits = logits.data, .grad = logits.data, .labels = labels.data,
+                                                       .loss = loss.data);
     size_t bytes;
     check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
     buffer_open(&workspace, &device, bytes, 0, NULL);

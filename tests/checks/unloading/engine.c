@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "quern.h"
+#include "harness/args.h"
 
 enum { DEVICES = 4, THREADS = 3, TENSORS = 3, COUNT = 1 << 16, RANKS = 2, ROWS = 4, ROW_BYTES = 8 };
 
@@ -40,17 +40,12 @@ static quern_status step(quern_device *on) {
     float *all = calloc(4 * TENSORS * COUNT, sizeof *all);
     if (!all) return QUERN_OUT_OF_MEMORY;
     quern_adam_tensor tensor[TENSORS];
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
     for (int i = 0; i < TENSORS; i++) {
         float *param = all + 4 * i * COUNT, *grad = param + COUNT;
         for (int j = 0; j < COUNT; j++) param[j] = grad[j] = 1;
         tensor[i] = (quern_adam_tensor){.param = param, .grad = grad, .m = grad + COUNT, .v = grad + 2 * COUNT, .count = COUNT};
     }
-    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
-    args.tensors = tensor;
-    args.tensor_count = TENSORS;
-    args.lr = 0.5;
-    args.step = 1;
+    quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .tensors = tensor, .tensor_count = TENSORS, .lr = 0.5, .step = 1);
     quern_status status = quern_adam(on, &args, NULL, 0, NULL);
     for (int i = 0; i < TENSORS; i++)
         for (int j = 0; j < COUNT; j++) {
@@ -83,14 +78,10 @@ static const char *close_at_unload(void) { return atexit(close_all) == 0 ? NULL 
 static quern_status make_plan(int rank, void *memory) {
     int32_t zeros[RANKS] = {0}, ones[RANKS], offsets[RANKS];
     for (int i = 0; i < RANKS; i++) ones[i] = 1, offsets[i] = rank;
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    args.input = memory;
-    args.output = (char *)memory + ROWS * ROW_BYTES;
-    args.input_rows = args.output_rows = ROWS;
-    args.row_bytes = ROW_BYTES;
-    args.input_offsets = zeros;
-    args.send_sizes = args.recv_sizes = ones;
-    args.output_offsets = offsets;
+    quern_ragged_all_to_all_args args = RAGGED_ALL_TO_ALL_ARGS(.input = memory, .output = (char *)memory + ROWS * ROW_BYTES,
+                                                               .input_rows = ROWS, .output_rows = ROWS, .row_bytes = ROW_BYTES,
+                                                               .input_offsets = zeros, .send_sizes = ones, .recv_sizes = ones,
+                                                               .output_offsets = offsets);
     size_t bytes = 0;
     void *workspace = NULL;
     quern_ragged_plan *plan;
@@ -102,12 +93,7 @@ static quern_status make_plan(int rank, void *memory) {
 
 /* Nothing of this is freed: the plan, the symmetric memory and the group are forgotten. */
 static const char *join_group(const char *name, int rank, int ranks) {
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.name = name;
-    args.rank = rank;
-    args.ranks = ranks;
-    args.device = device[0];
-    args.timeout = 300;
+    quern_group_args args = GROUP_ARGS(.name = name, .rank = rank, .ranks = ranks, .device = device[0], .timeout = 300);
     const size_t bytes = 2 * ROWS * ROW_BYTES;
     void *memory = NULL;
     quern_status status = quern_group_create(&args, 1, &group[rank]);
