@@ -11,6 +11,20 @@ const char *error_detail(void) {
     return detail;
 }
 
+quern_device *cpu_open(void) {
+    quern_device *device;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    return device;
+}
+
+void cpu_close(quern_device **device) { quern_device_close(*device); }
+
+quern_device_info info_of(const quern_device *device) {
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_get_info(device, &info));
+    return info;
+}
+
 void check_status_of(quern_status status, quern_status expected, const char *call, int line) {
     check(status == expected, "line %d: %s: %s instead of %s: %s", line, call, quern_status_string(status),
           quern_status_string(expected), error_detail());

@@ -134,13 +134,11 @@ static int make_remnant(const char *path, const struct remnant *remnant) {
 static bool is_possible(const struct remnant *remnant) { return remnant->kind != FOREIGN || geteuid() == 0; }
 
 static void create_alone(const char *name, uint64_t job) {
-    quern_device *device;
     quern_group *group;
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    OPEN_CPU(device);
     quern_group_args args = GROUP_ARGS(.ranks = 1, .name = name, .device = device, .job = job);
     check_ok(quern_group_create(&args, 1, &group));
     check_ok(quern_group_destroy(group));
-    quern_device_close(device);
 }
 
 static void check_remnants(uint64_t job) {

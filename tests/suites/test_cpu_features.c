@@ -166,13 +166,10 @@ Test(cpu_features, are_hidden_beyond_those_of_a_target) {
     int targets = 0;
     for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
         if (row->target.kind != QUERN_CPU || row->target.cpu_features & ~features) continue;
-        quern_device *device;
-        quern_device_info info = QUERN_DEVICE_INFO_INIT;
         setenv("QUERN_TEST_CPU", row->target.name, 1);
-        check_ok(quern_device_open(QUERN_CPU, 0, &device));
-        check_ok(quern_device_get_info(device, &info));
+        OPEN_CPU(device);
+        const quern_device_info info = info_of(device);
         check(!strcmp(info.target, row->target.name), "%s serves instead of %s", info.target, row->target.name);
-        quern_device_close(device);
         targets++;
     }
     check(targets > 0, "no target");

@@ -21,9 +21,8 @@ static void for_each_row_with(const char *shared_kb, streamed_test *body) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         if (!row->cuda.elements || row->key.cross_entropy.vocab_max < INT64_MAX) continue;
         struct test_device device;
-        quern_device_info info = QUERN_DEVICE_INFO_INIT;
         device_open_row(&device, 0, row);
-        check_ok(quern_device_get_info(device.quern, &info));
+        const quern_device_info info = info_of(device.quern);
         const int64_t vector = row->cuda.elements;
         body(&device, row, (int64_t)(info.shared_bytes - TEAM_BYTES - ROOM_BYTES) / VECTOR_BYTES * vector, vector);
         device_close(&device);

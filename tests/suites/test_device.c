@@ -33,9 +33,8 @@ Test(device, there_are_as_many_as_expected) {
 Test(device, the_expected_target_serves) {
     for (int i = 0; i < device_count(); i++) {
         quern_device *device;
-        quern_device_info info = QUERN_DEVICE_INFO_INIT;
         check_ok(quern_device_open(test_kind(), i, &device));
-        check_ok(quern_device_get_info(device, &info));
+        const quern_device_info info = info_of(device);
         check(!strcmp(info.target, test_target()), "device %d is served by %s instead of %s", i, info.target, test_target());
         quern_device_close(device);
     }
@@ -44,8 +43,7 @@ Test(device, the_expected_target_serves) {
 Test(device, describes_itself) {
     quern_device *device;
     check_ok(quern_device_open(test_kind(), 0, &device));
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    const quern_device_info info = info_of(device);
     check(info.size == QUERN_STRUCT_SIZE(info) && info.kind == test_kind() && info.ordinal == 0, "other facts");
     check(strlen(info.name) > 2 && strlen(info.target) > 2, "name \"%s\", target \"%s\"", info.name, info.target);
     check(info.multiprocessors > 0, "%d multiprocessors", info.multiprocessors);
@@ -150,8 +148,7 @@ Test(device, all_devices_agree) {
 /* ---- threads of the CPU ---- */
 
 static void expect_threads(const quern_device *device, int expected) {
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    const quern_device_info info = info_of(device);
     check(info.multiprocessors == expected, "%d threads instead of %d", info.multiprocessors, expected);
 }
 
@@ -234,11 +231,10 @@ static void let_the_other_go(void) {
 }
 
 static void fork_while_the_other(bool opens) {
-    quern_device *device;
     pthread_t thread;
     other.opens = opens;
     check(pthread_atfork(let_the_other_go, NULL, NULL) == 0, "no handler");
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    OPEN_CPU(device);
     if (!opens) check_ok(quern_device_open(QUERN_CPU, 0, &other.device));
     check(pthread_create(&thread, NULL, open_or_close, NULL) == 0, "no thread");
     const pid_t child = fork();
@@ -247,7 +243,6 @@ static void fork_while_the_other(bool opens) {
     pthread_join(thread, NULL);
     check(!other.done_meanwhile, "a device is %s while the process forks", opens ? "opened" : "closed");
     if (opens) quern_device_close(other.device);
-    quern_device_close(device);
 }
 
 Test(device, none_is_opened_during_a_fork) { fork_while_the_other(true); }
@@ -360,15 +355,13 @@ static void await_another(void *context, int64_t index) {
 /* Two tasks at once, from the first job of a process and of a crew on. */
 Test(device, workers_take_part_in_their_first_job) {
     for (int crew = 0; crew < 3; crew++) {
-        quern_device *device;
-        check_ok(quern_device_open(QUERN_CPU, 0, &device));
+        OPEN_CPU(device);
         check_ok(quern_set_threads(device, 2, NULL, NULL));
         for (int job = 0; job < 2; job++) {
             int begun = 0;
             quern_run_tasks(device, 2, await_another, &begun);
             check(begun == 2, "job %d of crew %d: no worker came", job, crew);
         }
-        quern_device_close(device);
     }
 }
 
@@ -476,9 +469,8 @@ Test(device, every_capability_is_served_as_documented) {
     unsetenv("QUERN_EMULATOR_SHARED_KB");
     for (int i = 0; i < count; i++) {
         quern_device *device;
-        quern_device_info info = QUERN_DEVICE_INFO_INIT;
         check_ok(quern_device_open(QUERN_CUDA, i, &device));
-        check_ok(quern_device_get_info(device, &info));
+        const quern_device_info info = info_of(device);
         check(!strcmp(info.target, targets[i]), "%s is served by %s, documented is %s", capabilities[i], info.target, targets[i]);
         quern_device_close(device);
     }

@@ -96,8 +96,7 @@ Test(dispatch, tables_are_in_order) {
 /* With nothing forced, a row of the best target is taken. */
 Test(dispatch, the_best_row_comes_first) {
     quern_device *device = open_with(NULL);
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    const quern_device_info info = info_of(device);
     struct test_device plain = {.quern = device};
     const char *name = chosen_for(&plain, 10);
     char pattern[64];
@@ -117,8 +116,7 @@ Test(dispatch, a_glob_names_its_operation) {
 
 Test(dispatch, a_glob_that_matches_nothing) {
     quern_device *device = open_with("*no such kernel*");
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    const quern_device_info info = info_of(device);
     check(!strcmp(info.target, "none"), "the target is %s", info.target);
     check_status(quern_prepare(device, QUERN_CROSS_ENTROPY), QUERN_NO_KERNEL);
     check(strstr(error_detail(), "QUERN_KERNEL"), "the reason is not named: %s", error_detail());
@@ -326,8 +324,7 @@ static quern_cross_entropy_args with_option(int option) {
 
 static void check_walks(quern_device *device) {
     static char text[1 << 15], expected[1 << 15];
-    info = (quern_device_info)QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    info = info_of(device);
     quern_adam_args adam = ADAM_ARGS(.grad_dtype = QUERN_BF16, .param_dtype = QUERN_BF16, .step = 1);
     static const quern_dtype moments[] = {QUERN_F32, QUERN_BF16, QUERN_F16};
     for (int i = 0; i < 12; i++) {
@@ -372,8 +369,7 @@ Test(dispatch, explanations_for_less_shared_memory) {
     setenv("QUERN_EMULATOR", "13.0", 1);
     setenv("QUERN_EMULATOR_SHARED_KB", "48", 1);
     quern_device *device = open_with(NULL);
-    info = (quern_device_info)QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    info = info_of(device);
     if (!strcmp(info.target, "none")) cr_skip_test("no target of this build serves a GPU of 13.0");
     check_walks(device);
     quern_device_close(device);
@@ -383,8 +379,7 @@ Test(dispatch, explanations_for_less_shared_memory) {
 Test(dispatch, reports_line_by_line) {
     static char text[1 << 12], expected[1 << 12];
     quern_device *device = open_with(NULL);
-    info = (quern_device_info)QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    info = info_of(device);
     const char *last = "";
     for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
         char reason[256] = "usable";

@@ -78,10 +78,9 @@ Test(driver, kernels_for_a_newer_driver) {
 Test(driver, a_gpu_without_kernels) {
     if (strcmp(driver(), "unknown")) cr_skip_test("QUERN_TEST_DRIVER is not unknown");
     quern_device *device;
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
     char report[4096];
     check_ok(quern_device_open(QUERN_CUDA, 0, &device));
-    check_ok(quern_device_get_info(device, &info));
+    const quern_device_info info = info_of(device);
     check(!strcmp(info.target, "none"), "%s serves", info.target);
     quern_device_report(device, report, sizeof report);
     check(strstr(report, "needs compute capability") && !strstr(report, "usable"), "%s", report);

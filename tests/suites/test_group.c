@@ -22,12 +22,6 @@ enum { SHARED_BYTES = 8192 };
 /* A value that no call returns as a pointer. */
 #define UNTOUCHED ((quern_group *)16)
 
-static quern_device *open_cpu(void) {
-    quern_device *device;
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
-    return device;
-}
-
 static quern_group *single_group(quern_device *device) {
     quern_group *group;
     quern_group_args args = GROUP_ARGS(.ranks = 1, .device = device);
@@ -47,7 +41,7 @@ static bool name_exists(const char *name) {
 static void ignore_line(void *user, quern_log_level level, const char *line) { (void)user, (void)level, (void)line; }
 
 Test(group, refuses_bad_arguments) {
-    quern_device *device = open_cpu();
+    OPEN_CPU(device);
     quern_set_log(ignore_line, NULL, QUERN_LOG_DEBUG);  /* at this level the call looks for devices too */
     char long_name[202];
     memset(long_name, 'n', sizeof long_name - 1);
@@ -80,11 +74,10 @@ Test(group, refuses_bad_arguments) {
     check_refused(quern_group_create(args, 2, &group), QUERN_INVALID_ARGUMENT, "count is 2: a thread is one CPU rank");
     check(group == UNTOUCHED, "a failed call wrote a handle");
     check(!name_exists("n") && !name_exists("together"), "a refused call left a name");
-    quern_device_close(device);
 }
 
 Test(group, allows_names_of_all_letters_and_lengths) {
-    quern_device *device = open_cpu();
+    OPEN_CPU(device);
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     char name[201] = "", *end = name + 200;
     while (strlen(name) + strlen(letters) <= 200) strcat(name, letters);
@@ -107,7 +100,6 @@ Test(group, allows_names_of_all_letters_and_lengths) {
         check(!strcmp(error_detail(), expected), "\"%s\" instead of \"%s\"", error_detail(), expected);
         check_ok(quern_group_destroy(group));
     }
-    quern_device_close(device);
 }
 
 /* Every call on a handle, with its arguments. */
@@ -130,7 +122,7 @@ Test(group, refuses_what_is_no_group) {
 }
 
 Test(group, refuses_handles_that_were_destroyed) {
-    quern_device *device = open_cpu();
+    OPEN_CPU(device);
     quern_group *groups[20];
     for (size_t i = 0; i < COUNT(groups); i++) groups[i] = single_group(device);
     for (size_t i = 0; i < COUNT(groups); i++) {
@@ -142,11 +134,10 @@ Test(group, refuses_handles_that_were_destroyed) {
     for (size_t i = 0; i < COUNT(groups); i++) check_every_call(groups[i], QUERN_INVALID_ARGUMENT, "was destroyed before");
     check_ok(quern_barrier(next, NULL, NULL));
     check_ok(quern_group_destroy(next));
-    quern_device_close(device);
 }
 
 Test(group, refuses_bad_arguments_of_split) {
-    quern_device *device = open_cpu();
+    OPEN_CPU(device);
     quern_group *group = single_group(device), *other = single_group(device), *made[2] = {UNTOUCHED, UNTOUCHED};
     const int zeros[2] = {0, 0};
     const struct {
@@ -178,7 +169,6 @@ Test(group, refuses_bad_arguments_of_split) {
     check_ok(quern_group_destroy(made[0]));
     check_ok(quern_group_destroy(group));
     check_ok(quern_group_destroy(other));
-    quern_device_close(device);
 }
 
 /* Rank 0 has the handles of all ranks of its process, but the others are other threads. */
@@ -343,7 +333,7 @@ Test(group, refuses_one_of_another_version) {
     rank_meeting_place(path, sizeof path, name);
     struct quern_segment *segment = make_foreign_file(path, &descriptor), before = *segment;
     quern_group *group = UNTOUCHED;
-    quern_device *device = open_cpu();
+    OPEN_CPU(device);
     quern_group_args args = GROUP_ARGS(.name = name, .ranks = 2, .device = device, .timeout = 5);
     char expected[128];
     snprintf(expected, sizeof expected, "group %s is being formed by another version of Quern", args.name);
@@ -353,7 +343,6 @@ Test(group, refuses_one_of_another_version) {
     munmap(segment, quern_segment_bytes(2, 2));
     close(descriptor);
     unlink(path);
-    quern_device_close(device);
 }
 
 /*
@@ -612,7 +601,7 @@ static void *look_and_abort(void *user) {
 }
 
 Test(group, may_be_looked_at_and_aborted_while_it_is_destroyed) {
-    quern_device *device = open_cpu();
+    OPEN_CPU(device);
     pthread_t thread;
     void *failed;
     looked_at = single_group(device);
@@ -626,7 +615,6 @@ Test(group, may_be_looked_at_and_aborted_while_it_is_destroyed) {
     looked_at = NULL;
     pthread_join(thread, &failed);
     check(!failed, "a report without its rank");
-    quern_device_close(device);
 }
 
 /* ---- reporting ---- */

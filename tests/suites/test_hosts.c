@@ -403,9 +403,8 @@ Test(hosts, connections_are_kept_alive) {
 /* ---- arguments ---- */
 
 Test(hosts, illegal_arguments) {
-    quern_device *device;
     quern_group *group;
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    OPEN_CPU(device);
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     static const char meet[] = "127.0.0.2:4711", secret[] = "0123456789abcdef";
     quern_group_args good = GROUP_ARGS(.ranks = 2, .device = device, .timeout = 0.1, .hosts = &hosts);
@@ -443,14 +442,12 @@ Test(hosts, illegal_arguments) {
     args.name = "illegal", hosts.size = sizeof hosts;
     check(quern_group_create(&args, 1, &group) == QUERN_INVALID_STRUCT_SIZE && strstr(error_detail(), "quern_hosts_args"), "%s",
           error_detail());
-    quern_device_close(device);
 }
 
 Test(hosts, illegal_failure_timeout) {
     static const double illegal[] = {0.1999, 3600.5, -1, INFINITY, -INFINITY, NAN};
-    quern_device *device;
     quern_group *group;
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    OPEN_CPU(device);
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     quern_group_args args = GROUP_ARGS(.ranks = 1, .name = "silent", .device = device, .timeout = 20);
     hosts.meet = "127.0.0.2:4711", hosts.secret = "0123456789abcdef", hosts.secret_bytes = 16, hosts.host_ranks = 1;
@@ -463,7 +460,6 @@ Test(hosts, illegal_failure_timeout) {
         check_ok(quern_group_create(&args, 1, &group));
         check_ok(quern_group_destroy(group));
     }
-    quern_device_close(device);
 }
 
 /* ---- limits ---- */

@@ -105,8 +105,7 @@ static int64_t most_rows(const struct quern_kernel *row, const struct cross_entr
 /* The blocks of the rows count the labels and sum the losses as well. */
 Test(launches, whole_rows) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device.quern, &info));
+    const quern_device_info info = info_of(device.quern);
     for (int i = 0; i < 24; i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .vocab = 33,
                                                          .rows = i % 5 ? 11 * (i % 5) : 330,
@@ -145,8 +144,7 @@ Test(launches, many_rows) {
 /* Rows of up to 6 KiB are short: several have one block. */
 Test(launches, short_rows) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device.quern, &info));
+    const quern_device_info info = info_of(device.quern);
     static const int64_t rows[] = {1, 8, 9, 37};
     for (size_t i = 0; i < 2 * COUNT(rows); i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = rows[i / 2],
@@ -248,8 +246,7 @@ static struct cross_entropy_case case_of_cluster(const struct quern_kernel *row,
  * hold it.  room: the most blocks of a cluster that have room on the device.
  */
 static int check_cluster_in(const struct test_device *device, const struct quern_kernel *row, int64_t room) {
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device->quern, &info));
+    const quern_device_info info = info_of(device->quern);
     int served = 0;
     for (size_t i = 0; i < COUNT(parts_of_clusters); i++) {
         const struct cross_entropy_case c = case_of_cluster(row, parts_of_clusters[i]);
@@ -288,8 +285,7 @@ static void check_room(const struct quern_kernel *row, int room) {
     const int served = check_cluster_in(&device, row, blocks);
     struct cross_entropy_case longest = case_of_cluster(row, parts_of_clusters[COUNT(parts_of_clusters) - 1]);
     longest.vocab -= 5, longest.placement = IN_PLACE;
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device.quern, &info));
+    const quern_device_info info = info_of(device.quern);
     const bool holds = (row->cuda.elements || room > 1) && shared_of(row, &longest, blocks) <= info.shared_bytes;
     check(served == (int)COUNT(parts_of_clusters) || !holds || row->key.cross_entropy.full,
           "%s serves %d lengths in clusters of %d", row->name, served, room);

@@ -251,12 +251,8 @@ int sched_setaffinity(pid_t process, size_t bytes, const cpu_set_t *set) {
 }
 
 static int threads_of_a_device(void) {
-    quern_device *device;
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
-    check_ok(quern_device_get_info(device, &info));
-    quern_device_close(device);
-    return info.multiprocessors;
+    OPEN_CPU(device);
+    return info_of(device).multiprocessors;
 }
 
 /* Quota of the period of 100,000 us of the process's group or one above it; 0: there is none. */

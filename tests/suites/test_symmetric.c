@@ -630,13 +630,11 @@ static bool pass(struct pair *pair, uint64_t call, uid_t sender, uid_t receiver,
 /* The names of the sockets are no secrets: nothing is sent to another user's socket, and nothing of another user is received. */
 Test(symmetric, descriptors_of_another_user) {
     if (geteuid() != 0) cr_skip_test("only root can become another user");
-    quern_device *device;
     struct pair pair;
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    OPEN_CPU(device);
     open_pair(&pair, device);
     check(pass(&pair, 1, 0, 0, QUERN_OK), "nothing was received of the same user");
     check(!pass(&pair, 2, 0, NOBODY, QUERN_OK), "a descriptor of another user was received");
     check(!pass(&pair, 3, NOBODY, 0, QUERN_SYSTEM_ERROR), "a descriptor was sent to another user");
     check(strstr(error_detail(), "the socket of rank 1 belongs to another user"), "%s", error_detail());
-    quern_device_close(device);
 }

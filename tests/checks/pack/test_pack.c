@@ -27,8 +27,7 @@ static const char *pack_path(void) {
 }
 
 static void expect_target(const quern_device *device, const char *target) {
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    const quern_device_info info = info_of(device);
     check(!strcmp(info.target, target), "the best target is %s, expected %s", info.target, target);
 }
 
