@@ -74,14 +74,13 @@ static void note_failure(struct life *life, enum step step, quern_status status)
 static void meet_again(struct rank *rank) {
     const struct points *points = rank->shared;
     quern_group_args args = rank_group_args(rank, POINT_LIMIT);
-    quern_group *group;
     args.rank = args.ranks = 0;
     for (int other = 0; other < rank->ranks; other++) {
         const bool is_alive = !__atomic_load_n(&points->dead[other], __ATOMIC_ACQUIRE);
         args.rank += is_alive && other < rank->rank;
         args.ranks += is_alive;
     }
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_ok(rank, quern_group_destroy(group));
 }

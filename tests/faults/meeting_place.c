@@ -205,12 +205,11 @@ static const char *keep_the_next_name(void) {
  * group and both leave and end: rank 0 must not report an error.
  */
 static quern_status join_while_others_leave(struct rank *rank) {
-    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     rank_line_up(rank);
     if (rank->rank == 0) crossing_arm_at(CROSSING_DELAY, "quern_rank_lives", 1);
     if (rank->rank != 1) rank_sleep(rank->rank == 0 ? 0.01 : 0.03);
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     return quern_group_destroy(group);
 }
 

@@ -1082,11 +1082,10 @@ static void wait_for_no_launch(struct gpu_team *team) {
     struct rank *rank = team->rank;
     pointers parts;
     quern_device *another;
-    quern_group *alone;
     rank_ok(rank, quern_device_open(QUERN_CUDA, team->device[0]->ordinal, &another));
     rank_ok(rank, quern_prepare(another, QUERN_BARRIER));
     quern_group_args args = GROUP_ARGS(.ranks = 1, .device = team->device[0]);
-    rank_ok(rank, quern_group_create(&args, 1, &alone));
+    quern_group *alone = rank_create(rank, &args);
     allocate(team, 100, parts);
     const struct quern_symmetric_memory *memory = memory_of(rank, team->group[0], parts[0]);
     gpu_meet(team);

@@ -33,11 +33,10 @@ static void cancel_counted(void *user, uint64_t request) {
 quern_group *counted_carrier_group(struct counted_carrier *counted, struct rank *rank, double timeout) {
     quern_group_args args = rank_group_args(rank, timeout);
     quern_carrier carrier = *args.hosts->carrier;
-    quern_group *group = NULL;
     counted->carrier = args.hosts->carrier;
     carrier.user = counted, carrier.send = send_counted, carrier.receive = receive_counted;
     carrier.test = test_counted, carrier.cancel = cancel_counted;
     rank_hosts_args(&args)->carrier = &carrier;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     return group;
 }

@@ -1,4 +1,4 @@
-/* Hosts that a test plays, and groups that it makes for one: what the suites of strangers and of trust have in common. */
+/* Hosts that a test plays, and groups that it makes for one: what the suites of rejected connections and of trust share. */
 #ifndef HARNESS_PLAYED_HOST_H
 #define HARNESS_PLAYED_HOST_H
 

@@ -285,11 +285,21 @@ quern_group_args rank_group_args(const struct rank *rank, double timeout) {
     return args;
 }
 
-quern_group *rank_group(struct rank *rank, double timeout) {
-    quern_group *group = NULL;
-    quern_group_args args = rank_group_args(rank, timeout);
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+quern_group *rank_create(struct rank *rank, const quern_group_args *args) {
+    quern_group *group;
+    rank_ok(rank, quern_group_create(args, 1, &group));
     return group;
+}
+
+void rank_refuse_group(struct rank *rank, const quern_group_args *args, quern_status status, const char *text) {
+    quern_group *const untouched = (quern_group *)16, *group = untouched;
+    rank_refused(rank, quern_group_create(args, 1, &group), status, text);
+    rank_check(rank, group == untouched, "a failed call wrote a handle");
+}
+
+quern_group *rank_group(struct rank *rank, double timeout) {
+    const quern_group_args args = rank_group_args(rank, timeout);
+    return rank_create(rank, &args);
 }
 
 quern_group *rank_group_met(struct rank *rank, double timeout) {

@@ -124,6 +124,10 @@ void rank_check_refusal(struct rank *rank, int culprit, quern_status status, con
 quern_group *rank_group(struct rank *rank, double timeout);
 quern_group_args rank_group_args(const struct rank *rank, double timeout);
 
+/* A group with such arguments; or none, with such a status and detail. */
+quern_group *rank_create(struct rank *rank, const quern_group_args *args);
+void rank_refuse_group(struct rank *rank, const quern_group_args *args, quern_status status, const char *text);
+
 /* Those for several hosts that it made, which the test may change.  The next call on the same thread makes them anew. */
 quern_hosts_args *rank_hosts_args(quern_group_args *args);
 

@@ -24,11 +24,10 @@ static quern_status create(struct rank *rank, uint64_t job, double timeout, quer
 
 /* Even and odd ranks are of two attempts, whose numbers have one lower half: each has the places that the other needs. */
 static quern_status join_one_of_two(struct rank *rank) {
-    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.job = rank->rank % 2 ? UINT64_MAX : UINT32_MAX;
     args.rank = rank->rank / 2, args.ranks = rank->ranks / 2;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_check(rank, quern_group_rank(group) == rank->rank / 2, "another rank");
     for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
@@ -58,7 +57,6 @@ struct turns {
 
 static quern_status wait_for_an_end(struct rank *rank) {
     struct turns *turns = rank->shared;
-    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.ranks = 2, args.rank = rank->rank == 2;
     while (rank->rank == 2 && !__atomic_load_n(&turns->is_killed, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
@@ -70,7 +68,7 @@ static quern_status wait_for_an_end(struct rank *rank) {
         munmap(segment, sizeof *segment);
         __atomic_store_n(&turns->asks, 1, __ATOMIC_RELEASE);
     }
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
 }

@@ -213,11 +213,10 @@ static void leave_descriptors(struct rank *rank, int more) {
 TEST_RANKS(descriptors, the_name_is_removed_with_the_last_one, .kind = RANK_PROCESSES, .count = 2) {
     struct stat file;
     char path[128];
-    quern_group *group;
     const quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     snprintf(path, sizeof path, "/dev/shm/quern.%u.0.%s", (unsigned)geteuid(), rank->name);
     leave_descriptors(rank, 1);
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR, strerror(EMFILE));
+    rank_refuse_group(rank, &args, QUERN_SYSTEM_ERROR, strerror(EMFILE));
     rank_line_up(rank);
     rank_check(rank, stat(path, &file) != 0, "%s is there", path);
     return QUERN_OK;

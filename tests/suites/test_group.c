@@ -696,10 +696,9 @@ Test(group, reports_tags_of_no_known_call) {
 /* Epochs count from first_epoch, and wrap around. */
 TEST_RANKS(group, reports_epochs_from_the_first_one, .kind = RANK_THREADS, .count = 2) {
     char report[1024];
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.first_epoch = UINT32_MAX;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_line_up(rank);
     quern_group_report(group, report, sizeof report);
     check_line(rank, report, "rank 0: process %d, cpu:0, last in quern_group_create, epoch 4294967295\n", (int)getpid());

@@ -149,9 +149,8 @@ static const uint32_t first[] = {0xFFFFFFF0, 0xFFFFFFFF, 0x7FFFFFF0, 0x80000000}
 TEST_RANKS(host_barrier, epochs_wrap_around, .kind = RANK_BOTH, .count = 3, RANKS_EACH(first)) {
     static const int pairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    quern_group *group;
     args.first_epoch = *(const uint32_t *)rank->user;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     for (int64_t round = 1; round <= 12; round++) {
         const int *pair = pairs[round % 3];
         exchange_values(rank, group, NULL, 0, 2 * round);

@@ -1,6 +1,6 @@
 /*
  * Groups of CPU ranks of several hosts: barriers, exchanges, and what is refused.  The hosts are names at addresses of this
- * machine, so that they share neither memory nor anything else but TCP.  test_hosts_ends.c has deaths, and test_hosts_strangers.c
+ * machine, so that they share neither memory nor anything else but TCP.  test_hosts_ends.c has deaths, and test_hosts_rejected.c
  * attacks.
  *
  * Runs on: ranks.
@@ -57,10 +57,9 @@ static quern_status meet_all_and_some(struct rank *rank) {
 Test(hosts, barriers_of_all_and_some_ranks) { check_hosts(meet_all_and_some, NULL); }
 
 TEST_RANKS(hosts, counters_wrap_around, .kind = RANK_THREADS, .count = 4, .hosts = 2, .shared_bytes = sizeof(struct hosts_board)) {
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.first_epoch = UINT32_MAX - 5;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     for (int64_t round = 1; round <= 10; round++) meet_members(rank, group, NULL, 0, round);
     return quern_group_destroy(group);
 }
@@ -244,12 +243,11 @@ static quern_status meet_over_six(struct rank *rank) {
 }
 
 static quern_status miss_the_place_of_six(struct rank *rank) {
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, 0.5);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     hosts->meet = rank->user;
     if (rank->rank == 0) return QUERN_OK;
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, hosts->meet);
+    rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, hosts->meet);
     return QUERN_OK;
 }
 
@@ -263,12 +261,11 @@ Test(hosts, over_ipv6) {
 
 /* One host that meets over the network has a plain group. */
 TEST_RANKS(hosts, one_host, .kind = RANK_PROCESSES, .count = 2, .hosts = 1) {
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     void *memory, *peer;
     hosts->host = NULL;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
     rank_ok(rank, quern_symmetric_peer(group, memory, 1 - rank->rank, &peer));
     return quern_group_destroy(group);
@@ -330,9 +327,8 @@ static quern_status listen_in_range(struct rank *rank) {
 }
 
 static quern_status find_no_port(struct rank *rank) {
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR, "no port is free, of QUERN_PORTS");
+    rank_refuse_group(rank, &args, QUERN_SYSTEM_ERROR, "no port is free, of QUERN_PORTS");
     return QUERN_OK;
 }
 
@@ -351,11 +347,10 @@ Test(hosts, listeners_have_ports_of_a_range) {
 }
 
 static quern_status refuse_ports(struct rank *rank) {
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     char detail[100];
     snprintf(detail, sizeof detail, "QUERN_PORTS is \"%s\": expected FIRST-LAST", (const char *)rank->user);
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT, detail);
+    rank_refuse_group(rank, &args, QUERN_INVALID_ARGUMENT, detail);
     return QUERN_OK;
 }
 
@@ -476,10 +471,9 @@ TEST_RANKS(hosts, at_most_512_ranks_and_128_of_a_host, .kind = RANK_THREADS, .co
     for (size_t i = 0; i < COUNT(asked); i++) {
         quern_group_args args = rank_group_args(rank, 0.2);
         quern_hosts_args *hosts = rank_hosts_args(&args);
-        quern_group *group = NULL;
         args.ranks = asked[i].ranks, hosts->host_ranks = asked[i].host_ranks, args.job = i + 1;
         hosts->carrier = NULL, hosts->transports = NULL;
-        rank_refused(rank, quern_group_create(&args, 1, &group), asked[i].status, asked[i].detail);
+        rank_refuse_group(rank, &args, asked[i].status, asked[i].detail);
     }
     return QUERN_OK;
 }

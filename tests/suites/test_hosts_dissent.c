@@ -60,9 +60,8 @@ static quern_status disagree(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
     for (int round = 0; round < rounds; round++) {
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-        quern_group *group;
         args.job = (uint64_t)round + 1;
-        rank_ok(rank, quern_group_create(&args, 1, &group));
+        quern_group *group = rank_create(rank, &args);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         const int host = rank_host(rank, rank->rank);
         const enum trouble trouble = troubles[(size_t)round % COUNT(troubles)][host == 0 ? 0 : host % 2 ? 1 : 2];

@@ -209,9 +209,8 @@ TEST_RANKS(hosts_ends, nothing_is_left_of_a_group, .kind = RANK_PROCESSES, .coun
     const int files = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task"), inherited = count_inherited();
     for (int round = 0; round < 5; round++) {
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-        quern_group *group;
         args.job = (uint64_t)round + 1;
-        rank_ok(rank, quern_group_create(&args, 1, &group));
+        quern_group *group = rank_create(rank, &args);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         if (!rank->transports)  /* UCX lets its own pass */
             rank_check(rank, count_inherited() == inherited, "%d descriptors pass to another program",

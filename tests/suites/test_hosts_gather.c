@@ -1,7 +1,7 @@
 /*
  * Groups of several hosts whose ranks meet by an all-gather of the engine: here a store in memory that the ranks of the test share.
  * What the callback gives may be wrong in any way; every rank then gets a status with the reason, and nothing is left.  Ranks that
- * do not fit together are in test_hosts_strangers.c.
+ * do not fit together are in test_hosts_rejected.c.
  *
  * Runs on: ranks.
  */
@@ -215,11 +215,9 @@ Test(hosts_gather, a_slot_that_two_ranks_have) {
 
 static quern_status be_too_many(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
-    quern_group *group = NULL;
     quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
     rank_hosts_args(&args)->transports = "sockets";
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED,
-                 "3 ranks of several hosts: sockets serve up to 2");
+    rank_refuse_group(rank, &args, QUERN_NOT_SUPPORTED, "3 ranks of several hosts: sockets serve up to 2");
     return QUERN_OK;
 }
 
@@ -271,12 +269,11 @@ static quern_status meet_flipped(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     const int rounds = *(const int *)rank->user;
     for (int round = 0; round < rounds; round++) {
-        quern_group *group = NULL;
         quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
         quern_hosts_args *hosts = rank_hosts_args(&args);
         hosts->all_gather = gather_flipped;
         args.job = (uint64_t)round;
-        rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, "all_gather gave");
+        rank_refuse_group(rank, &args, QUERN_PEER_MISMATCH, "all_gather gave");
     }
     return QUERN_OK;
 }

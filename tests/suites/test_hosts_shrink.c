@@ -1,6 +1,6 @@
 /*
  * The living ranks of several hosts form a new group, after ranks, leaders and hosts have ended, again and again.  A set that is no
- * quorum gets a status.  test_hosts_shrink_ends.c has what ends meanwhile, test_hosts_shrink_strangers.c what is said falsely, and
+ * quorum gets a status.  test_hosts_shrink_ends.c has what ends meanwhile, test_hosts_shrink_rejected.c what is said falsely, and
  * test_hosts_network.c pulls cables.
  *
  * Runs on: ranks.
@@ -87,11 +87,10 @@ Test(hosts_shrink, knows_a_quorum) {
 
 /* The lowest rank that lives is of another host than that which gathers: ranks 0 and 3 are of one, and rank 0 is killed. */
 TEST_RANKS(hosts_shrink, with_interleaved_hosts, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .may_die = 1 << 0) {
-    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     hosts->host = rank->rank % 3 ? "b" : "a";
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_line_up(rank);
     if (rank->rank == 0) raise(SIGKILL);
     return shrink_case_run(rank, group, 0xe);

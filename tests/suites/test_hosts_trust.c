@@ -133,10 +133,9 @@ TEST_RANKS(hosts_trust, damaged_cards_are_not_taken, .kind = RANK_PROCESSES, .co
                                     offsetof(struct played_card, card.status), offsetof(struct played_card, card.reason),
                                     offsetof(struct played_card, fact.process), offsetof(struct played_card, fact.address.ip),
                                     offsetof(struct played_card, fact.address.port), offsetof(struct played_card, seal)};
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, rank->rank ? RANK_LIMIT : LATE);
     if (rank->rank == 0) {
-        rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, "for connections with rank 1");
+        rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "for connections with rank 1");
         return QUERN_OK;
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
@@ -181,13 +180,12 @@ TEST_RANKS(hosts_trust, damaged_decisions_are_not_believed, .kind = RANK_PROCESS
                                    sizeof(struct quern_host_answer) + offsetof(struct quern_fact, address.ip),
                                    sizeof(struct quern_host_answer) + 2 * sizeof(struct quern_fact)};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
-        quern_group *group;
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);
         args.job = i + 1;
         if (rank->rank == 0) {
             say_damaged(rank, &args, bytes[i]);
         } else {
-            rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, "was damaged on its way");
+            rank_refuse_group(rank, &args, QUERN_PEER_MISMATCH, "was damaged on its way");
         }
         rank_line_up(rank);
     }

@@ -79,11 +79,10 @@ static bool is_missing(void) {
 static quern_group *group_over_ucx(struct rank *rank, double timeout) {
     quern_group_args args = rank_group_args(rank, timeout);
     quern_hosts_args *hosts = rank_hosts_args(&args);
-    quern_group *group;
     set_environment();
     hosts->carrier = NULL;
     hosts->transports = "ucx";
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_check_report(rank, group, "hosts 0 and 1: ucx, since");
     return group;
 }
@@ -92,13 +91,12 @@ static quern_group *group_over_ucx(struct rank *rank, double timeout) {
 static quern_status lack_a_device(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
-    quern_group *group;
     char report[4096];
     set_environment();
     if (rank->rank == 1) setenv("UCX_NET_DEVICES", "nowhere0", 1);
     hosts->carrier = NULL;
     hosts->transports = "ucx,sockets";
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     quern_group_report(group, report, sizeof report);
     rank_check(rank, strstr(report, "hosts 0 and 1: sockets, since") &&
                strstr(report, "ucx: rank 0: ucp_ep_create for rank 1: Destination is unreachable: expected a running device"), "%s",

@@ -240,10 +240,9 @@ static quern_status create_alone(struct rank *rank) {
     const bool has_first = *(const bool *)rank->user;
     const double began = rank_now();
     quern_group_args args = rank_group_args(rank, has_first ? RANK_LIMIT : SHORT);
-    quern_group *group;
     args.first_timeout = has_first ? SHORT : 0;
     if (rank->rank) return QUERN_OK;
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+    rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "");
     rank_check(rank, rank_now() - began >= SHORT && rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     return QUERN_OK;
 }

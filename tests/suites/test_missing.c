@@ -222,10 +222,9 @@ TEST_RANKS(missing, two_threads_abort_at_once, .kind = RANK_BOTH, .count = 2) {
 /* ---- the limits ---- */
 
 static quern_group *group_with_limits(struct rank *rank, double timeout, double first_timeout) {
-    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, timeout);
     args.first_timeout = first_timeout;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     return group;
 }
 

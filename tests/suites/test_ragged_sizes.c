@@ -205,9 +205,8 @@ TEST_RANKS(ragged_sizes, the_first_limit_holds_until_the_first_exchange, .kind =
     struct metadata *data = &metadata_of[rank->rank];
     quern_group_args join = rank_group_args(rank, RANK_LIMIT);
     struct quern_membership *member;
-    quern_group *group;
     join.first_timeout = 2 * RANK_LIMIT;
-    rank_ok(rank, quern_group_create(&join, 1, &group));
+    quern_group *group = rank_create(rank, &join);
     quern_ragged_sizes_args args = sizes_args(data, QUERN_INT32, 1);
     memset(data->sent, 0, sizeof data->sent);
     rank_ok(rank, quern_ragged_sizes(&group, 1, &args));

@@ -185,10 +185,9 @@ Test(shrink, while_others_are_killed) {
 /* ---- what the new group has of the old one ---- */
 
 TEST_RANKS(shrink, keeps_the_limits, .kind = RANK_BOTH, .count = 2) {
-    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, 5);
     args.first_timeout = rank->rank ? RANK_LIMIT : INFINITY;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     quern_group *new = shrink(rank, group);
     struct quern_membership *member = rank_member_of(rank, new);
     rank_check(rank, member->timeout == args.first_timeout, "%g s at first", member->timeout);

@@ -89,7 +89,7 @@ static void call_strangely(struct rank *rank, const struct quern_membership *mem
 }
 
 /* Another key is that of an earlier shrink, of a group that had another meeting, or of no group at all. */
-TEST_RANKS(hosts_shrink_strangers, strangers_are_turned_away_and_counted, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+TEST_RANKS(hosts_shrink_rejected, strangers_are_turned_away_and_counted, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char stale[QUERN_DIGEST_BYTES] = {1};
     struct quern_membership *member = rank_member_of(rank, group);
@@ -142,7 +142,7 @@ static void open_coordinator(struct rank *rank, const struct quern_membership *m
 }
 
 /* Another program has the port of the first host by now, and keeps it: that host is a follower, and one of the new group. */
-TEST_RANKS(hosts_shrink_strangers, with_a_host_whose_port_is_taken, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+TEST_RANKS(hosts_shrink_rejected, with_a_host_whose_port_is_taken, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct quern_membership *member = rank_member_of(rank, group);
     struct quern_listener other = {.socket = -1, .key = member->net->key, .rejections = (uint32_t[QUERN_REJECTIONS]){0}};
@@ -231,7 +231,7 @@ static quern_status knock_at_a_follower(struct rank *rank) {
     return shrink_case_run(rank, group, 3);
 }
 
-Test(hosts_shrink_strangers, a_follower_lets_nobody_in) {
+Test(hosts_shrink_rejected, a_follower_lets_nobody_in) {
     for (int follower = 0; follower < 2; follower++)
         check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_follower, .user = &follower);
 }
@@ -276,7 +276,7 @@ static void mislead_a_follower(struct rank *rank, const struct quern_membership 
     quern_listener_close(&coordinator.listener);
 }
 
-TEST_RANKS(hosts_shrink_strangers, a_decision_that_is_none, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+TEST_RANKS(hosts_shrink_rejected, a_decision_that_is_none, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_line_up(rank);
     if (rank->rank == 0) mislead_a_follower(rank, rank_member_of(rank, group));
@@ -284,7 +284,7 @@ TEST_RANKS(hosts_shrink_strangers, a_decision_that_is_none, .kind = RANK_PROCESS
 }
 
 /* What lies in the segment may be no decision: no group is formed with it.  And the roll call has a limit of its own. */
-TEST_RANKS(hosts_shrink_strangers, a_call_that_ends_without_a_decision, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+TEST_RANKS(hosts_shrink_rejected, a_call_that_ends_without_a_decision, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct quern_membership *member = rank_member_of(rank, group), *formed = NULL;
     const struct quern_veto no_veto = {never, NULL, NULL};

@@ -1,6 +1,6 @@
 /*
- * Meetings of hosts that strangers disturb, hosts that do not fit together, and messages that no rank would send: no meeting of the
- * right hosts fails, no rank writes beyond what is its own, and each call returns a status in time.
+ * Meetings with connections that are rejected, hosts that do not fit together, and messages that no rank would send: no meeting of
+ * the right hosts fails, no rank writes beyond what is its own, and each call returns a status in time.
  *
  * Runs on: ranks.
  */
@@ -24,7 +24,7 @@ static const char SECRET[] = "a secret of tests";
 /* Seconds: the limit of a creation that must end by it.  All ranks that come do so within this time. */
 static const double LATE = 8;
 
-/* ---- strangers ---- */
+/* ---- rejected connections ---- */
 
 static int connect_to(const char *meet) {
     struct quern_address address;
@@ -41,7 +41,7 @@ static int connect_to(const char *meet) {
     return -1;
 }
 
-/* What a stranger says is read only as far as it makes sense, so the rest may fail. */
+/* What a rejected connection says is read only as far as it makes sense, so the rest may fail. */
 static void say(int socket_, const void *bytes, size_t count) {
     if (send(socket_, bytes, count, MSG_NOSIGNAL) < 0) return;
 }
@@ -51,6 +51,16 @@ static struct quern_hello fresh_hello(const unsigned char *key) {
     struct quern_handshake handshake;
     check(quern_handshake_call(&handshake, -1, key, QUERN_CALL_MEETING, 1, 0), "no random numbers");
     return handshake.hello;
+}
+
+static void hear(int socket_, void *bytes, size_t count, const char *what) {
+    check(recv(socket_, bytes, count, MSG_WAITALL) == (ssize_t)count, "no %s", what);
+}
+
+static int greet(const char *meet, const struct quern_hello *hello) {
+    const int one = connect_to(meet);
+    say(one, hello, sizeof *hello);
+    return one;
 }
 
 static void finish(int socket_) {
@@ -73,21 +83,18 @@ static void disturb(const char *meet, const unsigned char *key) {
     check(recv(one, &challenge, 1, 0) <= 0, "garbage is answered");
     close(one);
     close(connect_to(meet));                                          /* a port scanner */
-    one = connect_to(meet);                                           /* a false proof, ... */
-    say(one, &hello, sizeof hello);
-    check(recv(one, &challenge, sizeof challenge, MSG_WAITALL) == sizeof challenge, "no answer to a hello");
+    one = greet(meet, &hello);                                        /* a false proof, ... */
+    hear(one, &challenge, sizeof challenge, "answer to a hello");
     say(one, wrong_proof, sizeof wrong_proof);
-    check(recv(one, &refusal, sizeof refusal, MSG_WAITALL) == sizeof refusal && !strcmp(refusal.word, "refused"), "no refusal");
+    hear(one, &refusal, sizeof refusal, "refusal");
+    check(!strcmp(refusal.word, "refused"), "another word");
     finish(one);
-    one = connect_to(meet);                                           /* ... and its hello again */
-    say(one, &hello, sizeof hello);
-    finish(one);
-    one = connect_to(meet);                                           /* another version */
-    hello = fresh_hello(key);
+    finish(greet(meet, &hello));                                      /* ... and its hello again */
+    hello = fresh_hello(key);                                         /* another version */
     hello.version++;
-    say(one, &hello, sizeof hello);
-    check(recv(one, &challenge, sizeof challenge, MSG_WAITALL) == sizeof challenge && challenge.version + 1 == hello.version,
-          "another version does not hear of this one");
+    one = greet(meet, &hello);
+    hear(one, &challenge, sizeof challenge, "answer to another version");
+    check(challenge.version + 1 == hello.version, "another version does not hear of this one");
     finish(one);
 }
 
@@ -98,12 +105,11 @@ struct meeting {
 
 static quern_status meet_late(struct rank *rank) {
     const struct meeting *meeting = rank->user;
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     char report[4096];
     while (rank->rank == 1 && !__atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE)) rank_sleep(0.01);
     const double began = rank_now();
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_check(rank, rank->rank == 0 || rank_now() - began < RANK_SOON, "the meeting took %g s", rank_now() - began);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     quern_group_report(group, report, sizeof report);
@@ -127,7 +133,7 @@ static void end_meeting(struct rank_run *run) {
     ranks_close(run);
 }
 
-Test(strangers, are_turned_away_and_counted) {
+Test(hosts_rejected, connections_are_counted_by_reason) {
     unsigned char key[QUERN_DIGEST_BYTES];
     struct rank_run *run = start_meeting(&(struct meeting){.expected = {"2 garbage or hung up", "1 another secret, name or job",
                                                                         "1 a repeated hello", "1 too slow",
@@ -142,7 +148,7 @@ Test(strangers, are_turned_away_and_counted) {
 }
 
 /* The flood stays until the group is made: a listener that comes late still finds more of them than it has places. */
-Test(strangers, a_flood_does_not_keep_hosts_away) {
+Test(hosts_rejected, a_flood_does_not_keep_hosts_away) {
     enum { FLOOD = 300 };
     unsigned char key[QUERN_DIGEST_BYTES];
     int flood[FLOOD];
@@ -153,7 +159,7 @@ Test(strangers, a_flood_does_not_keep_hosts_away) {
 }
 
 /* A hello, with bytes flipped, cut off or too long: 2,000 rounds at one meeting, which then takes place. */
-Test(strangers, fuzzed_hellos) {
+Test(hosts_rejected, fuzzed_hellos) {
     unsigned char key[QUERN_DIGEST_BYTES];
     struct rank_run *run = start_meeting(&(struct meeting){.expected = {"connections rejected at the listeners"}}, key);
     const uint64_t rounds = (uint64_t)test_size(2000, 300);
@@ -219,7 +225,6 @@ static const struct misfit {
 static quern_status join_unfit(struct rank *rank) {
     const struct misfit *misfit = rank->user;
     struct gatherer gatherer = {.rank = rank};
-    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, misfit->status == QUERN_PEER_TIMEOUT ? LATE : RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     const bool differs = rank->rank == misfit->by, has_own = differs && misfit->own_detail;
@@ -235,11 +240,11 @@ static quern_status join_unfit(struct rank *rank) {
         if (misfit->host) hosts->host = misfit->host;
     }
     rank_line_up(rank);
-    rank_refused(rank, quern_group_create(&args, 1, &group), misfit->status, has_own ? misfit->own_detail : misfit->detail);
+    rank_refuse_group(rank, &args, misfit->status, has_own ? misfit->own_detail : misfit->detail);
     return QUERN_OK;
 }
 
-Test(strangers, ranks_that_do_not_fit_together) {
+Test(hosts_rejected, ranks_that_do_not_fit_together) {
     for (size_t i = 0; i < COUNT(misfits); i++) {
         const char *wrong = ranks_run(&(struct ranks){.kind = misfits[i].gathers ? RANK_BOTH : RANK_PROCESSES, .user = &misfits[i],
                                                       .count = misfits[i].count, .hosts = misfits[i].hosts,
@@ -248,14 +253,12 @@ Test(strangers, ranks_that_do_not_fit_together) {
     }
 }
 
-TEST_RANKS(strangers, a_host_that_awaits_too_many_says_so, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
-    quern_group *group;
+TEST_RANKS(hosts_rejected, a_host_that_awaits_too_many_says_so, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group_args args = rank_group_args(rank, rank->rank == 1 ? LATE : RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     if (rank->rank == 1) hosts->host_ranks = 2;
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+    rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "for rank 0, rank 2, of which 1 are of this host");
     if (rank->rank != 1) rank_check_detail(rank, "rank 1: quern_group_create waited # s");
-    rank_check_detail(rank, "for rank 0, rank 2, of which 1 are of this host");
     return QUERN_OK;
 }
 
@@ -263,12 +266,11 @@ TEST_RANKS(strangers, a_host_that_awaits_too_many_says_so, .kind = RANK_PROCESSE
 
 /* Of another program, which is silent or hangs up, or of another machine: the ranks of rank 0's host hear it at once. */
 static quern_status have_no_place(struct rank *rank) {
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
     if (rank->user) hosts->meet = rank->user;
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR, hosts->meet);
+    rank_refuse_group(rank, &args, QUERN_SYSTEM_ERROR, hosts->meet);
     if (rank->rank == 1) rank_check_detail(rank, "rank 0: ");
     return QUERN_OK;
 }
@@ -278,7 +280,7 @@ static void *hang_up(void *listener) {
     return NULL;
 }
 
-Test(strangers, a_port_of_another_program) {
+Test(hosts_rejected, a_port_of_another_program) {
     for (int answers = 0; answers < 2; answers++) {
         char meet[32];
         pthread_t thread;
@@ -294,30 +296,28 @@ Test(strangers, a_port_of_another_program) {
     }
 }
 
-Test(strangers, an_address_of_another_machine) {
+Test(hosts_rejected, an_address_of_another_machine) {
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = have_no_place, .user = "192.0.2.1:4711");
 }
 
 static quern_status stay_away(struct rank *rank) {
-    quern_group *group;
     quern_group_args args = rank_group_args(rank, LATE);
     rank_line_up(rank);
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, "rank 2, rank 3, whose hosts did not come");
+    rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "rank 2, rank 3, whose hosts did not come");
     return QUERN_OK;
 }
 
-Test(strangers, a_host_that_does_not_come_is_named) {
+Test(hosts_rejected, a_host_that_does_not_come_is_named) {
     check_ranks(.kind = RANK_PROCESSES, .count = 6, .hosts = 3, .function = stay_away);
     check_ranks(.kind = RANK_THREADS, .count = 6, .hosts = 3, .function = stay_away);
 }
 
-TEST_RANKS(strangers, a_place_where_nobody_is, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
-    quern_group *group;
+TEST_RANKS(hosts_rejected, a_place_where_nobody_is, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     quern_group_args args = rank_group_args(rank, LATE);
     rank_line_up(rank);
     if (rank_host(rank, rank->rank) == 0) return QUERN_OK;
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, "for the host of rank 0 at 127.0.0.2:");
+    rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "for the host of rank 0 at 127.0.0.2:");
     rank_check_detail(rank, strerror(ECONNREFUSED));
     return QUERN_OK;
 }
@@ -380,7 +380,7 @@ static quern_status hold_the_place(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(strangers, fuzzed_facts) {
+Test(hosts_rejected, fuzzed_facts) {
     const int rounds = (int)test_size(60, 15);
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hold_the_place, .user = &rounds, .shared_bytes = 64);
 }
@@ -411,21 +411,20 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
 }
 
 static quern_status meet_one_who_ends(struct rank *rank) {
-    quern_group *group = NULL;
     const bool is_last = rank->ranks == 3;       /* then rank 2 waits for rank 1 to its limit, and rank 0 for rank 2 */
     quern_group_args args = rank_group_args(rank, is_last && rank->rank == 2 ? LATE : RANK_LIMIT);
     if (rank->rank == 1) {
         pose_as_a_host(rank, &args, is_last);
         return QUERN_OK;
     }
-    rank_status(rank, quern_group_create(&args, 1, &group), is_last ? QUERN_PEER_TIMEOUT : QUERN_PEER_LOST);
-    rank_check_detail(rank, is_last ? "rank 2 waited # s for connections with rank 1 (process 0 on host 127.0.0.2)"
-                                    : "rank 1 (process 0 on host 127.0.0.2) has ended, or has given up, while rank 0 waited for "
-                                      "connections");
+    rank_refuse_group(rank, &args, is_last ? QUERN_PEER_TIMEOUT : QUERN_PEER_LOST,
+                      is_last ? "rank 2 waited # s for connections with rank 1 (process 0 on host 127.0.0.2)"
+                              : "rank 1 (process 0 on host 127.0.0.2) has ended, or has given up, while rank 0 waited for "
+                                "connections");
     return QUERN_OK;
 }
 
-Test(strangers, a_host_that_ends_while_others_connect) {
+Test(hosts_rejected, a_host_that_ends_while_others_connect) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = meet_one_who_ends);
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = meet_one_who_ends);
 }
@@ -437,10 +436,9 @@ static quern_status talk_rubbish(struct rank *rank) {
     memset(guard, 9, sizeof guard);
     for (int round = 0; round < rounds; round++) {
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-        quern_group *group;
         void *workspace;
         args.job = (uint64_t)round + 1;
-        rank_ok(rank, quern_group_create(&args, 1, &group));
+        quern_group *group = rank_create(rank, &args);
         rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
         rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){65536}, &workspace));
         if (rank->rank == 1) {
@@ -478,7 +476,7 @@ static quern_status talk_rubbish(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(strangers, fuzzed_messages) {
+Test(hosts_rejected, fuzzed_messages) {
     const int rounds = (int)test_size(100, 20);
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = talk_rubbish, .user = &rounds);
 }
@@ -511,12 +509,17 @@ static void free_fake(struct fake fake) {
     free(fake.member);
 }
 
-/* The monitor of such a host, and the other host's end of their connection. */
-static int start_fake(struct fake fake) {
-    int ends[2], control[RANKS];
-    check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket");
-    for (int rank = 0; rank < RANKS; rank++) control[rank] = rank == 2 ? ends[0] : -1;
+/* The monitor of such a host has this end of a connection. */
+static void start_monitor(struct fake fake, int end) {
+    const int control[RANKS] = {-1, -1, end, -1};
     check(quern_start_monitor(fake.member, control), "no thread");
+}
+
+/* The same; the other host's end of their connection. */
+static int start_fake(struct fake fake) {
+    int ends[2];
+    check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket");
+    start_monitor(fake, ends[0]);
     return ends[1];
 }
 
@@ -529,8 +532,14 @@ static void end_fake(struct fake fake, int end) {
 
 static uint32_t state_of(struct fake fake) { return __atomic_load_n(&fake.roster->segment->rank[2].state, __ATOMIC_ACQUIRE); }
 
+static void await_loss(struct fake fake) {
+    for (int i = 0; i < 600000 && state_of(fake) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
+    check(state_of(fake) == QUERN_RANK_ENDED, "not lost");
+    check(fake.roster->segment->rank[2].loss == QUERN_LOSS_TIMEOUT, "not by silence");
+}
+
 /* A host that still connects with others says nothing, and has its creation's limit; one that falls silent is lost. */
-Test(strangers, failure_timeout_counts_from_the_first_word) {
+Test(hosts_rejected, failure_timeout_counts_from_the_first_word) {
     const uint32_t interval[] = {1, 0};
     struct fake soon = make_fake(), late = make_fake();
     soon.member->failure_timeout = 200000, late.member->failure_timeout = 3600000000;
@@ -539,8 +548,7 @@ Test(strangers, failure_timeout_counts_from_the_first_word) {
     check(state_of(soon) == QUERN_RANK_ELSEWHERE, "a host that has not begun is silent");
     say(soon_end, interval, sizeof interval);
     say(late_end, interval, sizeof interval);
-    for (int i = 0; i < 600000 && state_of(soon) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
-    check(state_of(soon) == QUERN_RANK_ENDED && soon.roster->segment->rank[2].loss == QUERN_LOSS_TIMEOUT, "not silent");
+    await_loss(soon);
     check(state_of(late) == QUERN_RANK_ELSEWHERE, "silent before the time");
     end_fake(soon, soon_end);
     end_fake(late, late_end);
@@ -569,10 +577,6 @@ struct other_host {
     uint64_t number;               /* of its last datagram */
 };
 
-static void hear_all(int socket_, void *bytes, size_t count) {
-    check(recv(socket_, bytes, count, MSG_WAITALL) == (ssize_t)count, "a word did not come");
-}
-
 /* A connection over TCP; a monitor's and the other host's end. */
 static void connect_pair(int ends[2]) {
     struct sockaddr_in name;
@@ -589,17 +593,17 @@ static void say_beat(const struct other_host *other) { say(other->line, (const u
 static struct other_host start_other(void) {
     struct other_host other = {.fake = make_fake(), .own.token = "a token of tests"};
     struct sockaddr_in name;
-    int ends[2], control[RANKS] = {-1, -1, -1, -1};
+    int ends[2];
     unsigned char interval[OWN_BEAT_BYTES];
     uint32_t head[2];
     connect_pair(ends);
-    control[2] = ends[0], other.line = ends[1];
+    other.line = ends[1];
     __atomic_store_n(&virtual_time, 1000 * (int64_t)BEAT, __ATOMIC_SEQ_CST);
     other.fake.member->failure_timeout = BEATS_IN_SILENCE * (BEAT / 1000);
-    check(quern_start_monitor(other.fake.member, control), "no thread");
-    hear_all(other.line, interval, sizeof interval);
-    hear_all(other.line, head, sizeof head);
-    hear_all(other.line, &other.place, sizeof other.place);
+    start_monitor(other.fake, ends[0]);
+    hear(other.line, interval, sizeof interval, "heartbeat");
+    hear(other.line, head, sizeof head, "head of a place");
+    hear(other.line, &other.place, sizeof other.place, "place");
     check(head[0] == PLACE && head[1] > 0 && head[1] <= UINT16_MAX, "the word %u, %u", head[0], head[1]);
     other.datagrams = bind_anywhere(SOCK_DGRAM, INADDR_LOOPBACK, &name);
     check(other.datagrams >= 0, "no port");
@@ -638,7 +642,7 @@ static void pass(const struct other_host *other, int beats) {
     unsigned char interval[OWN_BEAT_BYTES];
     for (; beats; beats--) {
         __atomic_fetch_add(&virtual_time, BEAT, __ATOMIC_SEQ_CST);
-        hear_all(other->line, interval, sizeof interval);
+        hear(other->line, interval, sizeof interval, "heartbeat");
     }
 }
 
@@ -658,13 +662,11 @@ static void pass_in_failure_timeout(struct other_host *other, int beats) {
 static void expect_loss(struct other_host *other, int beats_so_far) {
     pass(other, BEATS_IN_SILENCE + BEATS_IN_SILENCE / 6 - beats_so_far);
     __atomic_fetch_add(&virtual_time, 3 * BEAT, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < 600000 && state_of(other->fake) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
-    check(state_of(other->fake) == QUERN_RANK_ENDED, "not lost");
-    check(other->fake.roster->segment->rank[2].loss == QUERN_LOSS_TIMEOUT, "not by silence");
+    await_loss(other->fake);
 }
 
 /* The network is down for nine tenths of the failure timeout, again and again; the connection is still silent when it is back. */
-Test(strangers, a_datagram_is_a_beat) {
+Test(hosts_rejected, a_datagram_is_a_beat) {
     struct other_host other = start_other();
     for (int outage = 0; outage < 3; outage++) {
         pass_in_failure_timeout(&other, BEATS_IN_SILENCE * 9 / 10);
@@ -676,8 +678,8 @@ Test(strangers, a_datagram_is_a_beat) {
     end_other(other);
 }
 
-/* What strangers send, or repeat, and what a monitor of a third host says, is no heartbeat. */
-Test(strangers, a_datagram_of_a_stranger_is_no_beat) {
+/* What others send, or repeat, and what a monitor of a third host says, is no heartbeat. */
+Test(hosts_rejected, a_false_datagram_is_no_beat) {
     enum { OLD, EARLIER, SHORT, LONG, WRONG_TOKEN, ANOTHER_HOST, NO_HOST, KINDS };
     for (int kind = 0; kind < KINDS; kind++) {
         struct other_host other = start_other();
@@ -699,7 +701,7 @@ Test(strangers, a_datagram_of_a_stranger_is_no_beat) {
 }
 
 /* Only one direction is down: who is heard, but does not hear, is answered, for two heartbeats. */
-Test(strangers, who_asks_is_answered) {
+Test(hosts_rejected, who_asks_is_answered) {
     struct other_host other = start_other();
     for (int round = 0; round < 5; round++) {
         pass(&other, 1);
@@ -743,7 +745,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 }
 
 /* A host whose thread gets no core has been heard all the same, so that one that is lost at once is silent to the others. */
-Test(strangers, a_host_is_heard_before_its_monitor_runs) {
+Test(hosts_rejected, a_host_is_heard_before_its_monitor_runs) {
     struct fake fake = make_fake();
     unsigned char interval[256];
     uint32_t head[2];
@@ -781,7 +783,7 @@ static void end_net(int of_two, int of_three, bool is_poisoned, bool has_failed)
     free_fake(fake);
 }
 
-Test(strangers, a_lost_rank_is_left_alone) {
+Test(hosts_rejected, a_lost_rank_is_left_alone) {
     end_net(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, false, false);
     end_net(QUERN_RANK_LEFT, QUERN_RANK_LEFT, false, false);
     end_net(QUERN_RANK_ENDED, QUERN_RANK_ELSEWHERE, false, true);
@@ -797,7 +799,7 @@ static const int64_t SECOND = 1000000000;
  * The network is down for nine tenths of the failure timeout, and the system takes a second, or as long again, to use it.  The
  * last heartbeat before came a heartbeat earlier, at most.  Within the rest there are several attempts, by each side.
  */
-Test(strangers, an_outage_shorter_than_the_failure_timeout_leaves_time_to_be_heard) {
+Test(hosts_rejected, an_outage_shorter_than_the_failure_timeout_leaves_time_to_be_heard) {
     for (int64_t microseconds = 200000; microseconds < 3600000000; microseconds += microseconds / 3) {
         const struct quern_heartbeat heartbeat = quern_begin_heartbeat((uint32_t)microseconds, 0);
         const int64_t outage = microseconds * 900, link = microseconds < 1000000 ? microseconds * 700 : 700000000;
@@ -807,7 +809,7 @@ Test(strangers, an_outage_shorter_than_the_failure_timeout_leaves_time_to_be_hea
     }
 }
 
-Test(strangers, a_process_that_was_stopped_forgives) {
+Test(hosts_rejected, a_process_that_was_stopped_forgives) {
     struct quern_heartbeat heartbeat = quern_begin_heartbeat(1200000, 100 * SECOND);
     check(heartbeat.limit == 2200000000 && heartbeat.interval == 200000000, "%lld and %lld", (long long)heartbeat.limit,
           (long long)heartbeat.interval);
@@ -827,7 +829,7 @@ Test(strangers, a_process_that_was_stopped_forgives) {
     check(quern_is_silent(&heartbeat, 100 * SECOND), "forgiven for ever");
 }
 
-Test(strangers, the_poisons_of_others_are_awaited_for_a_part_of_the_failure_timeout) {
+Test(hosts_rejected, the_poisons_of_others_are_awaited_for_a_part_of_the_failure_timeout) {
     static const struct {
         uint32_t failure_timeout;
         int64_t deadline;
@@ -856,23 +858,20 @@ static size_t make_message(uint64_t round, unsigned char bytes[4096]) {
          : word == 2 ? 8 + 4 + sizeof(struct quern_poison_reason) : (size_t)random_below(28, round, 4096);
 }
 
-Test(strangers, fuzzed_words_of_monitors) {
+Test(hosts_rejected, fuzzed_words_of_monitors) {
     const uint64_t rounds = (uint64_t)test_size(2000, 200);
     for (uint64_t round = 0; round < rounds; round++) {
         struct fake fake = make_fake();
-        int ends[2], control[RANKS];
         unsigned char bytes[4096];
-        check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket");
-        for (int rank = 0; rank < RANKS; rank++) control[rank] = rank == 2 ? ends[0] : -1;
         struct quern_segment *segment = fake.roster->segment;
         struct quern_segment_place *places = quern_segment_place(&fake.roster->view, 0);
         struct quern_segment_rank ranks_before[OWN];
         struct quern_segment_place *before = malloc(OWN * sizeof *before);
         memcpy(ranks_before, segment->rank, sizeof ranks_before);
         memcpy(before, places, OWN * sizeof *before);
-        check(quern_start_monitor(fake.member, control), "no thread");
-        for (int part = 0; part < 3; part++) say(ends[1], bytes, make_message(round * 4 + (uint64_t)part, bytes));
-        if (round % 2) shutdown(ends[1], SHUT_WR);
+        const int end = start_fake(fake);
+        for (int part = 0; part < 3; part++) say(end, bytes, make_message(round * 4 + (uint64_t)part, bytes));
+        if (round % 2) shutdown(end, SHUT_WR);
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_LEFT;
         segment->told = 1;
         quern_leave_monitor(fake.member);
@@ -888,7 +887,7 @@ Test(strangers, fuzzed_words_of_monitors) {
         check(segment->rank[3].state == QUERN_RANK_ELSEWHERE, "round %llu: host 1 has spoken for a rank of host 2",
               (unsigned long long)round);
         free(before);
-        close(ends[1]);
+        close(end);
         free_fake(fake);
     }
 }
