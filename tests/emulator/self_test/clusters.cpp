@@ -1,14 +1,10 @@
 // Self-test of thread block clusters, mbarriers and bulk copies, on one device of the capability that QUERN_EMULATOR names.
 // Usage: clusters DIRECTORY [fault KERNEL NUMBER]. Ends with "N passed, N failed".
-#include <sys/wait.h>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #include "driver.h"
-#include "sanitizer.h"
-
-static int capability;
 
 // ---- launches ----
 
@@ -37,17 +33,14 @@ template <class... A> int launch_clusters(const char *name, const Clusters &c, A
 }
 
 // The launch fails with `code` and a message that holds `message`.
-static void fails(int code, const char *message, int launched, int line) {
-  int got = -1;
-  std::string text = printed_by([&] { got = cuCtxSynchronize(); });
+static void says(int code, const char *message, int launched, int line) {
+  std::string text = printed_by([&] { fails(code, 0, line); });
   check_code(launched, 0, "launch", line);
-  check_code(got, code, message, line);
-  bool says = text.find(message) != std::string::npos;
-  check(says, message, line);
-  if (!says) printf("  it says: %s\n", text.c_str());
-  OK(cuDevicePrimaryCtxReset_v2(0));
+  bool is_said = text.find(message) != std::string::npos;
+  check(is_said, message, line);
+  if (!is_said) printf("  it says: %s\n", text.c_str());
 }
-#define FAILS(code, message, launched) fails(code, message, launched, __LINE__)
+#define SAYS(code, message, launched) says(code, message, launched, __LINE__)
 
 // ---- registers and addresses ----
 
@@ -198,66 +191,58 @@ static Pointer memory(size_t bytes) {
   return p;
 }
 
+// What is said of a kernel's faults 1, 2, ...; code 0: it does not fail.
+struct Said { int code; const char *message; };
+template <size_t count, class F> static void check_faults(const Said (&faults)[count], F run) {
+  int fault = 0;
+  for (const Said &f : faults) {
+    fault++;
+    if (f.code) SAYS(f.code, f.message, run(fault));
+  }
+}
+
 static void test_exchange_faults() {
-  enum { no_first_barrier = 1, no_last_barrier, no_last_barrier_generic, past_the_end, rank_too_large, mapped_as_own, misaligned,
-         mapa_of_global, no_barrier_at_first };
-  auto run = [](int fault) { return launch_clusters("exchange", {4, 64, 4}, memory(1 << 16), fault); };
-  FAILS(719, "of a block of the cluster that has not begun", run(no_barrier_at_first));
-  FAILS(719, "changes while it is read", run(no_first_barrier));
-  FAILS(719, "of a block of the cluster that has exited", run(no_last_barrier));
-  FAILS(719, "of a block of the cluster that has exited", run(no_last_barrier_generic));
-  FAILS(700, "past the end of the shared memory of a block", run(past_the_end));
-  FAILS(719, "cluster rank out of range", run(rank_too_large));
-  FAILS(700, "an address in shared::cluster used as one in shared::cta", run(mapped_as_own));
-  FAILS(716, "misaligned address in shared::cluster", run(misaligned));
-  FAILS(719, "mapa of an address outside shared memory", run(mapa_of_global));
+  const Said faults[] = {
+      {719, "changes while it is read"}, {719, "of a block of the cluster that has exited"},
+      {719, "of a block of the cluster that has exited"}, {700, "past the end of the shared memory of a block"},
+      {719, "cluster rank out of range"}, {700, "an address in shared::cluster used as one in shared::cta"},
+      {716, "misaligned address in shared::cluster"}, {719, "mapa of an address outside shared memory"},
+      {719, "of a block of the cluster that has not begun"}};
+  check_faults(faults, [](int fault) { return launch_clusters("exchange", {4, 64, 4}, memory(1 << 16), fault); });
 }
 
 static void test_barrier_faults() {
-  auto run = [](int fault) { return launch_clusters("cluster_barriers", {4, 32, 4}, memory(1 << 12), fault); };
-  FAILS(719, "barrier.cluster.arrive without barrier.cluster.wait", run(1));
-  FAILS(719, "barrier.cluster.wait without barrier.cluster.arrive", run(2));
-  FAILS(719, "divergent barrier.cluster", run(3));
-  FAILS(719, "has exited", run(4));
+  const Said faults[] = {{719, "barrier.cluster.arrive without barrier.cluster.wait"},
+                         {719, "barrier.cluster.wait without barrier.cluster.arrive"}, {719, "divergent barrier.cluster"},
+                         {719, "has exited"}};
+  check_faults(faults, [](int fault) { return launch_clusters("cluster_barriers", {4, 32, 4}, memory(1 << 12), fault); });
 }
 
 static void test_mbarrier_faults() {
-  const struct { int code; const char *message; } faults[] = {
+  const Said faults[] = {
       {719, "mbarrier used before mbarrier.init"}, {719, "more arrivals than expected"}, {719, ".noComplete completes the phase"},
       {719, "mbarrier.init of a valid mbarrier"}, {719, "mbarrier written over"}, {716, "misaligned mbarrier"},
       {719, "mbarrier outside shared memory"}, {719, "neither of the current phase nor of the one before"},
       {719, "phase parity other than 0 and 1"}, {719, "mbarrier count out of range"}, {719, "mbarrier used before mbarrier.init"},
       {702, "no progress"}, {719, "tx-count out of range"}, {719, "mbarrier outside shared memory"}};
-  int fault = 0;
-  for (auto &f : faults) FAILS(f.code, f.message, launch_clusters("mbarriers", {4, 32, 4}, memory(1 << 14), ++fault));
+  check_faults(faults, [](int fault) { return launch_clusters("mbarriers", {4, 32, 4}, memory(1 << 14), fault); });
 }
 
 static void test_row_faults() {
-  enum { no_wait = 1, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned, size_of_8, no_mbarrier_fence,
-         mbarrier_elsewhere, past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far,
-         no_store_fence, misaligned_store };
+  enum { overwrites_early = 5 };
+  const Said faults[] = {
+      {719, "still writes its shared memory"}, {719, "still writes its shared memory"},  // what does not wait sees nothing of it
+      {719, "no fence.proxy.async"}, {719, "while a bulk copy still reads its shared memory"}, {0, nullptr},
+      {716, "not aligned to 16 bytes"}, {716, "not aligned to 16 bytes"}, {719, "no fence.mbarrier_init"},
+      {719, "in another block than the destination"}, {700, "past the end of the shared memory"},
+      {719, "still writes its shared memory"}, {719, "still writes its shared memory"}, {700, "past the end of an allocation"},
+      {700, "past the end of an allocation"}, {719, "no fence.proxy.async"}, {716, "not aligned to 16 bytes"}};
   const auto in = numbers(4096);
-  auto run = [&](int fault) {
+  check_faults(faults, [&](int fault) {
     Pointer rows = memory(in.size() * 4);
     OK(cuMemcpyHtoD_v2(rows, in.data(), in.size() * 4));
     return launch_clusters("row", {4, 128, 4}, rows, fault);
-  };
-  FAILS(719, "no fence.proxy.async", run(no_async_fence));
-  FAILS(719, "no fence.proxy.async", run(no_store_fence));
-  FAILS(716, "not aligned to 16 bytes", run(misaligned_store));
-  FAILS(719, "while a bulk copy still reads its shared memory", run(no_store_wait));
-  FAILS(716, "not aligned to 16 bytes", run(misaligned));
-  FAILS(716, "not aligned to 16 bytes", run(size_of_8));
-  FAILS(719, "no fence.mbarrier_init", run(no_mbarrier_fence));
-  FAILS(719, "in another block than the destination", run(mbarrier_elsewhere));
-  FAILS(700, "past the end of the shared memory", run(past_the_end));
-  FAILS(719, "still writes its shared memory", run(exits_loading));
-  FAILS(719, "still writes its shared memory", run(exits_stored_to));
-  FAILS(700, "past the end of an allocation", run(loads_too_far));
-  FAILS(700, "past the end of an allocation", run(stores_too_far));
-  // A thread that does not wait, or not long enough, sees nothing of the copy.
-  FAILS(719, "still writes its shared memory", run(no_wait));
-  FAILS(719, "still writes its shared memory", run(one_try));
+  });
   Buffer<float> rows(in);
   OK(launch_clusters("row", {4, 128, 4}, rows.p, int(overwrites_early)));
   auto o = rows.get();
@@ -266,17 +251,17 @@ static void test_row_faults() {
 
 static void test_bulk_faults() {
   auto run = [](int fault) { return launch_clusters("bulk_ways", {4, 64, 4}, memory(8192), memory(8192), fault); };
-  if (capability < 120) FAILS(719, "multicast to ranks that the cluster does not have", run(1));
-  FAILS(719, "still writes its shared memory", run(2));
-  FAILS(719, "no fence.proxy.async", run(3));
-  FAILS(716, "misaligned cp.async", launch("counted_copies", {1, 64}, memory(2048), memory(1024), 1));
-  FAILS(700, "past the end of an allocation", launch("counted_copies", {1, 64}, memory(1024), memory(1024), 4));
-  FAILS(716, "misaligned st.async or red.async", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 1));
-  FAILS(719, "still writes its shared memory", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 2));
+  if (capability < 120) SAYS(719, "multicast to ranks that the cluster does not have", run(1));
+  SAYS(719, "still writes its shared memory", run(2));
+  SAYS(719, "no fence.proxy.async", run(3));
+  SAYS(716, "misaligned cp.async", launch("counted_copies", {1, 64}, memory(2048), memory(1024), 1));
+  SAYS(700, "past the end of an allocation", launch("counted_copies", {1, 64}, memory(1024), memory(1024), 4));
+  SAYS(716, "misaligned st.async or red.async", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 1));
+  SAYS(719, "still writes its shared memory", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 2));
 }
 
 static void test_mistakes() {
-  const struct { int code; const char *message; } mistakes[] = {
+  const Said mistakes[] = {
       {719, "mbarrier.inval while copies are under way"}, {719, "mbarrier.init in another block's shared memory"},
       {719, "from another block's shared memory"}, {719, "to global memory with an address in shared memory"},
       {700, "asynchronous operation outside shared memory"}, {719, "mbarrier: count out of range"},
@@ -288,9 +273,8 @@ static void test_mistakes() {
   auto run = [](int mistake) { return launch_clusters("mistakes", {4, 32, 4}, memory(4096), mistake); };
   OK(run(0));
   OK(cuCtxSynchronize());
-  int mistake = 0;
-  for (auto &m : mistakes) FAILS(m.code, m.message, run(++mistake));
-  if (capability < 120) FAILS(719, "asynchronous operation on a block of the cluster that has exited", run(++mistake));
+  check_faults(mistakes, run);
+  if (capability < 120) SAYS(719, "asynchronous operation on a block of the cluster that has exited", run(15));
 }
 #endif
 
@@ -318,11 +302,8 @@ static void test_launches() {
   OK(launch_clusters("bounded_cluster", {8, 32, 4}, out.p));
   GIVES(912, launch_clusters("bounded_cluster", {8, 32, 8}, out.p));
   GIVES(912, launch_clusters("cooperative", {8, 32, 2, 128}, out.p));
-  int value = -1;
-  OK(cuFuncGetAttribute(&value, 11, kernel("cooperative")));
-  CHECK(value == 4);
-  OK(cuFuncGetAttribute(&value, 10, kernel("any_cluster")));
-  CHECK(value == 1);
+  CHECK(GIVEN(cuFuncGetAttribute, 11, kernel("cooperative")) == 4);
+  CHECK(GIVEN(cuFuncGetAttribute, 10, kernel("any_cluster")) == 1);
   GIVES(800, cuFuncSetAttribute(kernel("cooperative"), 11, 2));
   GIVES(800, cuFuncSetAttribute(kernel("any_cluster"), 10, 0));
   for (int attribute : {11, 12, 13}) OK(cuFuncSetAttribute(kernel("bounded_cluster"), attribute, attribute == 11 ? 2 : 1));
@@ -350,55 +331,39 @@ static void test_launches() {
 static void test_occupancy() {
   int value = -1;
   void *k = kernel("registers");
-  OK(cuDeviceGetAttribute(&value, 120, 0));
-  CHECK(value == 1);
+  CHECK(GIVEN(cuDeviceGetAttribute, 120, 0) == 1);
   Config c({64, 1024, 0});
-  OK(cuOccupancyMaxPotentialClusterSize(&value, k, &c));
-  CHECK(value == 8);
+  CHECK(GIVEN(cuOccupancyMaxPotentialClusterSize, k, &c) == 8);
   OK(cuFuncSetAttribute(k, 14, 1));
-  OK(cuOccupancyMaxPotentialClusterSize(&value, k, &c));
-  CHECK(value == (capability >= 120 ? 8 : 16));
+  CHECK(GIVEN(cuOccupancyMaxPotentialClusterSize, k, &c) == (capability >= 120 ? 8 : 16));
   OK(cuFuncSetAttribute(k, 14, 0));
-  OK(cuOccupancyMaxPotentialClusterSize(&value, kernel("cooperative"), &c));
-  CHECK(value == 4);
+  CHECK(GIVEN(cuOccupancyMaxPotentialClusterSize, kernel("cooperative"), &c) == 4);
   GIVES(912, cuOccupancyMaxActiveClusters(&value, k, &c));
   const int blocks = 4 * (capability >= 120 ? 1 : 2);  // of 1024 threads, on 4 multiprocessors
-  Config pairs({64, 1024, 2}), many({64, 1024, 16});
-  OK(cuOccupancyMaxActiveClusters(&value, k, &pairs));
-  CHECK(value == blocks / 2);
+  Config pairs({64, 1024, 2}), many({64, 1024, 16}), large({64, 1024, 8, 1 << 20});
+  CHECK(GIVEN(cuOccupancyMaxActiveClusters, k, &pairs) == blocks / 2);
   GIVES(912, cuOccupancyMaxActiveClusters(&value, k, &many));
-  Config large({64, 1024, 8, 1 << 20});
-  OK(cuOccupancyMaxActiveClusters(&value, k, &large));
-  CHECK(value == 0);
-  OK(cuOccupancyMaxPotentialClusterSize(&value, k, &large));
-  CHECK(value == 0);
+  CHECK(GIVEN(cuOccupancyMaxActiveClusters, k, &large) == 0);
+  CHECK(GIVEN(cuOccupancyMaxPotentialClusterSize, k, &large) == 0);
 }
 
 static void test_capture() {
-  void *stream, *graph, *exec;
-  OK(cuStreamCreate(&stream, 1));
+  Stream stream;
   Buffer<float> rows(numbers(8 * 1024));
-  OK(cuStreamBeginCapture_v2(stream, 0));
-  OK(launch_clusters("row", {8, 128, 4, 0, stream}, rows.p, 0));
-  GIVES(912, launch_clusters("row", {6, 128, 4, 0, stream}, rows.p, 0));
-  OK(cuStreamEndCapture(stream, &graph));
-  OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-  for (int i = 0; i < 2; i++) OK(cuGraphLaunch(exec, stream));
-  OK(cuStreamSynchronize(stream));
+  Graph(stream, 0, [&] {
+    OK(launch_clusters("row", {8, 128, 4, 0, stream}, rows.p, 0));
+    GIVES(912, launch_clusters("row", {6, 128, 4, 0, stream}, rows.p, 0));
+  }).run(2);
   auto o = rows.get();
   double sum = 0;
   for (size_t i = 0; i < 4096; i++) sum += o[i];
   CHECK(std::fabs(sum - 1) < 1e-5);
-  OK(cuGraphExecDestroy(exec));
-  OK(cuGraphDestroy(graph));
-  OK(cuStreamDestroy_v2(stream));
 }
 
 // Large shared memory in the largest clusters: all blocks of one are there at once, on however few multiprocessors.
 static void test_large_clusters() {
-  int optin = 0;
+  const int optin = GIVEN(cuDeviceGetAttribute, 97, 0);
   const unsigned size = capability >= 120 ? 8 : 16;
-  OK(cuDeviceGetAttribute(&optin, 97, 0));
   OK(cuFuncSetAttribute(kernel("exchange"), 14, 1));
   OK(cuFuncSetAttribute(kernel("exchange"), 8, optin - 1024));
   Buffer<int> out(32 * 64 * 3);
@@ -406,46 +371,14 @@ static void test_large_clusters() {
   CHECK(out.get()[1] == int(size * 64 * 63 / 2));
 }
 
-#ifdef THREAD_SANITIZER
-// An error that only ThreadSanitizer may see ends the child with its status.
-static void test_race_is_found(char **arguments, const char *name, const char *fault) {
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("TSAN_OPTIONS", "exitcode=66", 1);
-    setenv("QUERN_EMULATOR_ORDER", "forward", 1);
-    execl(arguments[0], arguments[0], arguments[1], "fault", name, fault, nullptr);
-    _exit(1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 66);
-}
-#endif
-
 int main(int count, char **arguments) {
   if (count < 2) return fprintf(stderr, "usage: clusters DIRECTORY [fault KERNEL NUMBER]\n"), 2;
-  const std::string directory = arguments[1];
-  setenv("QUERN_EMULATOR_KERNELS", arguments[1], 1);
-  setenv("QUERN_EMULATOR_TIMEOUT", "1", 0);
-  setvbuf(stdout, nullptr, _IOLBF, 0);
-  bind_driver();
-  void *context;
-  int major, minor;
-  OK(cuInit(0));
-  OK(cuDevicePrimaryCtxRetain(&context, 0));
-  OK(cuCtxSetCurrent(context));
-  OK(cuDeviceGetAttribute(&major, 75, 0));
-  OK(cuDeviceGetAttribute(&minor, 76, 0));
-  capability = major * 10 + minor;
-  auto image = read_file(directory + "/clusters.fatbin");
-  OK(cuLibraryLoadData(&library, image.data(), 0, 0, 0, 0, 0, 0));
+  start(arguments[1], "1", "/clusters.fatbin");
   if (count == 5) {
     Buffer<float> out(1 << 14);
     launch_clusters(arguments[3], {4, 32, 4}, out.p, atoi(arguments[4]));
     return cuCtxSynchronize() != 0;
   }
-  struct Test { const char *name; void (*run)(); };
   const Test tests[] = {
       {"registers", test_registers}, {"addresses", test_addresses}, {"exchange", test_exchange}, {"barriers", test_barriers},
       {"cooperative groups", test_cooperative}, {"mbarriers", test_mbarriers}, {"rows", test_rows}, {"bulk copies", test_bulk_ways},
@@ -458,20 +391,13 @@ int main(int count, char **arguments) {
       {"mistakes", test_mistakes},
 #endif
   };
-  for (const Test &t : tests) {
-    test_name = std::string(t.name) + " on " + std::to_string(capability);
-    t.run();
-  }
+  run_tests(tests, " on " + std::to_string(capability));
 #ifdef THREAD_SANITIZER
   test_name = "races";
-  test_race_is_found(arguments, "exchange", "1");
-  test_race_is_found(arguments, "exchange", "2");
-  test_race_is_found(arguments, "gathered", "1");
-  test_race_is_found(arguments, "signalled", "1");
-  test_race_is_found(arguments, "signalled", "2");
-  test_race_is_found(arguments, "cluster_barriers", "5");
+  setenv("QUERN_EMULATOR_ORDER", "forward", 1);
+  const struct { const char *kernel, *fault; } races[] = {{"exchange", "1"}, {"exchange", "2"}, {"gathered", "1"},
+                                                          {"signalled", "1"}, {"signalled", "2"}, {"cluster_barriers", "5"}};
+  for (auto &race : races) check_race({arguments[0], arguments[1], "fault", race.kernel, race.fault});
 #endif
-  OK(cuLibraryUnload(library));
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return end();
 }

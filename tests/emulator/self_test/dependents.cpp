@@ -87,36 +87,28 @@ static void test_chain() {
 
 static void test_capture() {
   Two two;
-  void *stream, *graph, *executable;
-  OK(cuStreamCreate(&stream, 1));
-  Shape shape = two.shape();
-  shape.stream = stream;
-  OK(cuStreamBeginCapture_v2(stream, 0));
-  OK(launch("let_write", shape, two.data.p, 2));
-  OK(launch_dependent("wait_read", shape, 0, two.data.p, two.out.p));
-  OK(launch_dependent("write_wait", shape, 0, two.data.p, 7));
-  OK(cuStreamEndCapture(stream, &graph));
-  OK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+  Stream stream;
+  const Shape shape = {two.blocks, threads, 0, stream};
+  const Graph graph(stream, 0, [&] {
+    OK(launch("let_write", shape, two.data.p, 2));
+    OK(launch_dependent("wait_read", shape, 0, two.data.p, two.out.p));
+    OK(launch_dependent("write_wait", shape, 0, two.data.p, 7));
+  });
   for (int i = 1; i <= 2; i++) {
     OK(cuMemsetD32Async(two.out.p, 0, two.blocks * threads, stream));
-    OK(cuGraphLaunch(executable, stream));
-    OK(cuStreamSynchronize(stream));
+    graph.run();
     CHECK(two.out.get() == two.all(2));
     CHECK(two.data.get() == two.all(7));
     CHECK(two.early() == unsigned(i));  // the second kernel lets none start
   }
-  OK(cuGraphExecDestroy(executable));
-  OK(cuGraphDestroy(graph));
-  OK(cuStreamDestroy_v2(stream));
 }
 
 // A kernel that may start early must wait, even where it need not.
 static void test_missing_wait() {
   Two two;
   OK(launch_dependent("write_only", two.shape(), 0, two.data.p, 2));
-  const std::string text = printed_by([] { GIVES(719, cuCtxSynchronize()); });
+  const std::string text = printed_by([] { FAILS(719, 0); });
   CHECK(text.find("griddepcontrol.wait missing: kernel write_only") != std::string::npos);
-  OK(cuDevicePrimaryCtxReset_v2(0));
 }
 
 // The second kernel waits for one that fails.
@@ -124,28 +116,19 @@ static void test_failure() {
   Two two;
   OK(launch("let_trap", two.shape()));
   OK(launch_dependent("wait_read", two.shape(), 0, two.data.p, two.out.p));
-  printed_by([] { GIVES(719, cuCtxSynchronize()); });
+  printed_by([] { FAILS(719, 0); });
   CHECK(two.early() == 1);
-  OK(cuDevicePrimaryCtxReset_v2(0));
 }
 
 int main(int count, char **arguments) {
   if (count < 2) return fprintf(stderr, "usage: dependents DIRECTORY\n"), 2;
-  setenv("QUERN_EMULATOR_KERNELS", arguments[1], 1);
-  setenv("QUERN_EMULATOR_TIMEOUT", "1", 0);
-  bind_driver();
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *context;
+  start(arguments[1], "1", "/dependents.fatbin");
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   *reinterpret_cast<void **>(&early_launches) = dlsym(driver, "quern_emulator_early_launches");
-  OK(cuInit(0));
-  OK(cuDevicePrimaryCtxRetain(&context, 0));
-  OK(cuCtxSetCurrent(context));
-  auto image = read_file(std::string(arguments[1]) + "/dependents.fatbin");
-  OK(cuLibraryLoadData(&library, image.data(), 0, 0, 0, 0, 0, 0));
-  const struct { const char *name; void (*run)(); } tests[] = {
+  const Test tests[] = {
       {"reads", test_reads}, {"early writes", test_early_writes}, {"order", test_order}, {"chain", test_chain},
       {"capture", test_capture}, {"missing wait", test_missing_wait}, {"failure", test_failure},
   };
-  for (auto &t : tests) test_name = t.name, t.run();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  run_tests(tests);
+  return end();
 }

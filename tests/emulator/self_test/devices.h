@@ -1,21 +1,15 @@
 // The common code of the self-tests of several devices: memory that devices share, and further processes.
 #pragma once
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 
 #include "driver.h"
-#include "sanitizer.h"
 
-static std::string directory, program;
-static std::vector<void *> contexts;
+static std::string program;
 static constexpr size_t block = 2 << 20;  // granularity of virtual memory
 static constexpr uint64_t second = 1000000000;
-
-static void use_device(int d) { OK(cuCtxSetCurrent(contexts[size_t(d)])); }
 
 static double seconds_since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
@@ -26,8 +20,7 @@ static double seconds_since(std::chrono::steady_clock::time_point t) {
 static MemoryProp property(int device, unsigned handle_types = 1) { return {1, handle_types, {1, device}, nullptr, {}}; }
 
 static Pointer map(Handle handle, size_t bytes, const std::vector<int> &devices) {
-  Pointer p = 0;
-  OK(cuMemAddressReserve(&p, bytes, 0, 0, 0));
+  const Pointer p = GIVEN(cuMemAddressReserve, bytes, 0, 0, 0);
   OK(cuMemMap(p, bytes, 0, handle, 0));
   for (int d : devices) {
     MemoryAccess access = {{1, d}, 3};
@@ -42,10 +35,8 @@ static void unmap(Pointer p, size_t bytes) {
 }
 
 static Handle create(int device, size_t bytes) {
-  Handle h = 0;
   MemoryProp p = property(device);
-  OK(cuMemCreate(&h, bytes, &p, 0));
-  return h;
+  return GIVEN(cuMemCreate, bytes, &p, 0);
 }
 
 template <class T> static T read(Pointer p) {
@@ -82,39 +73,21 @@ static int finish_role(pid_t child, int socket) {
 
 // ---- the program ----
 
-struct Test { const char *name; void (*run)(); };
 struct Role { const char *name; void (*run)(int socket); };
 
-static void start_driver() {
-  bind_driver();
-  OK(cuInit(0));
-  int devices = 0;
-  OK(cuDeviceGetCount(&devices));
-  for (int d = 0; d < devices; d++) {
-    contexts.emplace_back();
-    OK(cuDevicePrimaryCtxRetain(&contexts.back(), d));
-  }
-  auto image = read_file(directory + "/ranks.fatbin");
-  OK(cuLibraryLoadData(&library, image.data(), 0, 0, 0, 0, 0, 0));
-}
-
-// In a role runs that role alone, for the process that started this one; else all tests.
+// Each begins on the first device.  In a role runs that role alone, for the process that started this one; else all tests.
 template <size_t tests, size_t roles>
 static int run_program(int count, char **arguments, const Test (&all)[tests], const Role (&other)[roles]) {
   if (count < 2) return fprintf(stderr, "usage: %s DIRECTORY [ROLE SOCKET]\n", arguments[0]), 2;
-  program = arguments[0], directory = arguments[1];
+  program = arguments[0];
   setenv("QUERN_EMULATOR", "9.0,9.0", 0);
-  setenv("QUERN_EMULATOR_KERNELS", arguments[1], 1);
-  setenv("QUERN_EMULATOR_TIMEOUT", "5", 0);
-  setvbuf(stdout, nullptr, _IOLBF, 0);
-  start_driver();
+  start(arguments[1], "5", "/ranks.fatbin");
   if (count > 3) {
     test_name = arguments[2];
     for (const Role &r : other)
       if (test_name == r.name) r.run(atoi(arguments[3]));
     return failed != 0;
   }
-  for (const Test &t : all) test_name = t.name, t.run();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  for (const Test &t : all) use_device(0), test_name = t.name, t.run();
+  return end();
 }

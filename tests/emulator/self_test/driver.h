@@ -1,6 +1,7 @@
 // The part of the CUDA driver API that the self-test calls, bound by dlsym.
 #pragma once
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,8 @@
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include "sanitizer.h"
 
 typedef unsigned long long Pointer, Handle;
 
@@ -103,7 +106,49 @@ static void check_code(int got, int wanted, const char *text, int line) {
 #define GIVES(code, call) check_code((call), (code), #call, __LINE__)
 #define OK(call) GIVES(0, call)
 
+// What a call that must succeed writes to its first argument.
+template <class T, class... P, class... A> T given(int line, const char *text, int (*call)(T *, P...), A... arguments) {
+  T value = {};
+  check_code(call(&value, arguments...), 0, text, line);
+  return value;
+}
+#define GIVEN(...) given(__LINE__, #__VA_ARGS__, __VA_ARGS__)
+
 // ---- conveniences ----
+
+struct Stream {
+  void *stream;
+  explicit Stream(unsigned flags = 1) : stream(GIVEN(cuStreamCreate, flags)) {}
+  Stream(const Stream &) = delete;
+  ~Stream() { OK(cuStreamDestroy_v2(stream)); }
+  operator void *() const { return stream; }
+};
+
+// What a function puts on a stream, recorded in a mode and run as often as wanted.
+struct Graph {
+  void *stream, *graph, *executable;
+  template <class F> Graph(void *of, int mode, F record) : stream(of) {
+    OK(cuStreamBeginCapture_v2(stream, mode));
+    record();
+    OK(cuStreamEndCapture(stream, &graph));
+    executable = GIVEN(cuGraphInstantiateWithFlags, graph, 0);
+  }
+  ~Graph() {
+    OK(cuGraphExecDestroy(executable));
+    OK(cuGraphDestroy(graph));
+  }
+  void run(int times = 1) const {
+    for (int i = 0; i < times; i++) OK(cuGraphLaunch(executable, stream));
+    OK(cuStreamSynchronize(stream));
+  }
+};
+
+// The work of the current device fails, and its context is new.
+static void fails(int code, int device, int line) {
+  check_code(cuCtxSynchronize(), code, "cuCtxSynchronize()", line);
+  OK(cuDevicePrimaryCtxReset_v2(device));
+}
+#define FAILS(code, device) fails(code, device, __LINE__)
 
 template <class T> struct Buffer {
   Pointer p = 0;
@@ -156,3 +201,58 @@ template <class F> std::string printed_by(F f) {
   fclose(file);
   return text;
 }
+
+// ---- the program ----
+
+struct Test { const char *name; void (*run)(); };
+
+static std::string directory;
+static std::vector<void *> contexts;
+static int capability;  // of the current device, 90 for 9.0
+
+static void use_device(int d) {
+  OK(cuCtxSetCurrent(contexts[size_t(d)]));
+  capability = GIVEN(cuDeviceGetAttribute, 75, d) * 10 + GIVEN(cuDeviceGetAttribute, 76, d);
+}
+
+// The driver with all devices, the kernels of a directory and the first device.
+static void start(const char *kernels, const char *timeout, const char *images) {
+  directory = kernels;
+  setenv("QUERN_EMULATOR_KERNELS", kernels, 1);
+  setenv("QUERN_EMULATOR_TIMEOUT", timeout, 0);
+  setvbuf(stdout, nullptr, _IOLBF, 0);
+  bind_driver();
+  GIVES(3, cuCtxSetCurrent(nullptr));
+  OK(cuInit(0));
+  for (int d = 0, devices = GIVEN(cuDeviceGetCount); d < devices; d++) contexts.push_back(GIVEN(cuDevicePrimaryCtxRetain, d));
+  auto image = read_file(directory + images);
+  OK(cuLibraryLoadData(&library, image.data(), 0, 0, 0, 0, 0, 0));
+  use_device(0);
+}
+
+template <size_t count> static void run_tests(const Test (&tests)[count], const std::string &suffix = "") {
+  for (const Test &t : tests) test_name = t.name + suffix, t.run();
+}
+
+static int end() {
+  OK(cuLibraryUnload(library));
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
+
+#ifdef THREAD_SANITIZER
+// An error that ThreadSanitizer must see ends the program, called with these arguments, with its status.
+static void check_race(std::vector<const char *> arguments) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("TSAN_OPTIONS", "exitcode=66", 1);
+    arguments.push_back(nullptr);
+    execv(arguments[0], const_cast<char *const *>(arguments.data()));
+    _exit(1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 66);
+}
+#endif

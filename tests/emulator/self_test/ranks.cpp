@@ -44,8 +44,8 @@ static void run_two(const Ranks (&ranks)[2]) {
   Pointer wrong[2];
   for (int r = 0; r < 2; r++) {
     use_device(r);
-    OK(cuStreamCreate(&streams[r], 1));
-    OK(cuMemAlloc_v2(&wrong[r], 4));
+    streams[r] = GIVEN(cuStreamCreate, 1);
+    wrong[r] = GIVEN(cuMemAlloc_v2, 4);
     OK(cuMemsetD32Async(ranks[r].flags[r], 0xfffffff0u, 2, nullptr));  // the epoch wraps around
     OK(cuCtxSynchronize());
   }
@@ -166,24 +166,18 @@ static void meet(int socket) {
   CHECK(write(socket, &byte, 1) == 1 && ::read(socket, &byte, 1) == 1);
 }
 
-static int exported(Handle h) {
+static void send_handle(int socket, Handle h) {
   int file = -1;
   OK(cuMemExportToShareableHandle(&file, h, 1, 0));
-  return file;
-}
-
-static Handle imported(int file) {
-  Handle h = 0;
-  OK(cuMemImportFromShareableHandle(&h, reinterpret_cast<void *>(intptr_t(file)), 1));
-  close(file);
-  return h;
-}
-
-static Handle exchange_handle(int socket, Handle mine) {
-  int file = exported(mine);
   send_file(socket, file);
   close(file);
-  return imported(receive_file(socket));
+}
+
+static Handle receive_handle(int socket) {
+  const int file = receive_file(socket);
+  const Handle h = GIVEN(cuMemImportFromShareableHandle, reinterpret_cast<void *>(intptr_t(file)), 1);
+  close(file);
+  return h;
 }
 
 // Each process has the other's cuMemAlloc memory too: an odd size, so that it does not start with its page.
@@ -229,11 +223,9 @@ static void multicast_process(int rank, int socket) {
   Handle multicast = 0, memory = create(rank, block);
   if (rank == 0) {
     OK(cuMulticastCreate(&multicast, &p));
-    int file = exported(multicast);
-    send_file(socket, file);
-    close(file);
+    send_handle(socket, multicast);
   } else {
-    multicast = imported(receive_file(socket));
+    multicast = receive_handle(socket);
   }
   OK(cuMulticastAddDevice(multicast, rank));
   Pointer own = map(memory, block, {rank});
@@ -258,11 +250,10 @@ static void run_process(int rank, int socket) {
   handles[rank] = create(rank, block);
   Ranks ranks = {};
   ranks.rank = rank, ranks.count = 2;
-  handles[1 - rank] = exchange_handle(socket, handles[rank]);
+  send_handle(socket, handles[rank]);
+  handles[1 - rank] = receive_handle(socket);
   for (int r = 0; r < 2; r++) ranks.flags[r] = map(handles[r], block, {rank}), ranks.data[r] = ranks.flags[r] + data_offset;
-  MemoryProp p = {};
-  OK(cuMemGetAllocationPropertiesFromHandle(&p, handles[1 - rank]));
-  CHECK(p.location.id == 1 - rank);
+  CHECK(GIVEN(cuMemGetAllocationPropertiesFromHandle, handles[1 - rank]).location.id == 1 - rank);
   OK(cuMemsetD8_v2(ranks.flags[rank], 0, 2 * data_offset));
   OK(cuCtxSynchronize());
   meet(socket);
@@ -281,9 +272,7 @@ static void run_process(int rank, int socket) {
   meet(socket);
   for (int r = 0; r < 2; r++) unmap(ranks.flags[r], block), OK(cuMemRelease(handles[r]));
   test_name += ", handles of cuMemAlloc", exchange_allocations(rank, socket);
-  int has_multicast = 0;
-  OK(cuDeviceGetAttribute(&has_multicast, 132, rank));
-  if (has_multicast) test_name += ", multicast", multicast_process(rank, socket);
+  if (GIVEN(cuDeviceGetAttribute, 132, rank)) test_name += ", multicast", multicast_process(rank, socket);
 }
 
 static void test_processes() {

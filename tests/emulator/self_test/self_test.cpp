@@ -1,18 +1,11 @@
 // Self-test of the emulator, through the fake libcuda.so.1 as the library would use it.
 // Usage: self_test DIRECTORY [race]. Ends with "N passed, N failed".
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <thread>
 
 #include "driver.h"
-#include "sanitizer.h"
-
-static std::string directory;
-static std::vector<void *> contexts;
-static int capability;  // of the current device, 90 for 9.0
 
 static uint32_t bits(float f) { uint32_t b; memcpy(&b, &f, 4); return b; }
 static float number(uint32_t b) { float f; memcpy(&f, &b, 4); return f; }
@@ -416,22 +409,18 @@ static void test_grid_barrier() {
 
 // ---- failures ----
 
-static void use_device(int d);
-
 // The context stays failed until it is reset.
 static void expect_failure(int code, int launched, int device) {
   GIVES(0, launched);
   GIVES(code, cuCtxSynchronize());
   Pointer p;
   GIVES(code, cuMemAlloc_v2(&p, 16));
-  OK(cuDevicePrimaryCtxReset_v2(device));
-  OK(cuMemAlloc_v2(&p, 16));
-  OK(cuMemFree_v2(p));
+  FAILS(code, device);
+  OK(cuMemFree_v2(GIVEN(cuMemAlloc_v2, 16)));
 }
 
 static Pointer allocate(size_t n) {
-  Pointer p = 0;
-  OK(cuMemAlloc_v2(&p, n));
+  const Pointer p = GIVEN(cuMemAlloc_v2, n);
   OK(cuMemsetD8_v2(p, 0, n));
   return p;
 }
@@ -485,12 +474,9 @@ static void test_clock() {
 
 static void test_launch_limits() {
   Buffer<int> out(64);
-  int optin = 0;
   int device = 0;
-  void *context;
-  cuCtxGetCurrent(&context);
-  while (contexts[size_t(device)] != context) device++;
-  OK(cuDeviceGetAttribute(&optin, 97, device));
+  while (contexts[size_t(device)] != GIVEN(cuCtxGetCurrent)) device++;
+  const int optin = GIVEN(cuDeviceGetAttribute, 97, device);
   GIVES(1, launch("large_shared", {1, 32, 49153}, out.p));
   OK(cuFuncSetAttribute(kernel("large_shared"), 8, optin));
   OK(launch("large_shared", {1, 32, unsigned(optin)}, out.p));
@@ -501,9 +487,8 @@ static void test_launch_limits() {
   LaunchAttribute cluster = {};
   cluster.id = 4, cluster.x = 2, cluster.y = cluster.z = 1;
   LaunchConfig config = {{4, 1, 1}, {32, 1, 1}, 0, nullptr, &cluster, 1};
-  int clusters = -1;
+  int clusters = GIVEN(cuDeviceGetAttribute, 120, device);
   void *params[] = {&out.p};
-  OK(cuDeviceGetAttribute(&clusters, 120, device));
   CHECK(clusters == (capability >= 90));
   GIVES(clusters ? 0 : 801, cuLaunchKernelEx(&config, kernel("early_exit"), params, nullptr));
   LaunchAttribute serialization = {};
@@ -520,10 +505,8 @@ static void test_launch_limits() {
 // ---- the driver ----
 
 static void test_streams() {
-  void *a, *b, *event;
-  OK(cuStreamCreate(&a, 1));
-  OK(cuStreamCreate(&b, 1));
-  OK(cuEventCreate(&event, 0));
+  Stream a, b;
+  void *event = GIVEN(cuEventCreate, 0);
   const int n = 256;
   Buffer<float> x(n);
   float *pinned;
@@ -550,16 +533,14 @@ static void test_streams() {
   OK(cuCtxSynchronize());
 
   // Legacy default stream: orders blocking streams.
-  void *blocking;
-  OK(cuStreamCreate(&blocking, 0));
+  Stream blocking(0);
   OK(launch("add_one", {1, n, 0, blocking}, x.p, n));
   OK(launch("scale", {1, n, 0, nullptr}, x.p, 2.f, n));
   OK(launch("add_one", {1, n, 0, blocking}, x.p, n));
   OK(cuStreamSynchronize(blocking));
   CHECK(x.get()[5] == 85);
 
-  Pointer p;
-  OK(cuMemAllocAsync(&p, 1024, a));
+  const Pointer p = GIVEN(cuMemAllocAsync, 1024, a.stream);
   OK(cuMemFreeAsync(p, a));
   OK(cuStreamSynchronize(a));
   unsigned type = 0;
@@ -568,37 +549,30 @@ static void test_streams() {
   GIVES(1, cuPointerGetAttribute(&type, 2, p));
   OK(cuMemFreeHost(pinned));
   OK(cuEventDestroy_v2(event));
-  for (void *s : {a, b, blocking}) OK(cuStreamDestroy_v2(s));
 }
 
 static void test_graphs() {
-  void *stream, *other, *event, *graph, *exec;
-  OK(cuStreamCreate(&stream, 1));
-  OK(cuStreamCreate(&other, 1));
-  OK(cuEventCreate(&event, 2));
+  Stream stream, other;
+  void *graph, *event = GIVEN(cuEventCreate, 2);
   const int n = 128;
   Buffer<float> x(n);
-  int status;
-  OK(cuStreamBeginCapture_v2(stream, 1));
-  OK(cuStreamIsCapturing(stream, &status));
-  CHECK(status == 1);
-  OK(cuMemsetD32Async(x.p, bits(1.f), n, stream));
-  OK(launch("add_one", {1, n, 0, stream}, x.p, n));
-  OK(cuEventRecord(event, stream));
-  OK(cuStreamWaitEvent(other, event, 0));
-  OK(launch("scale", {1, n, 0, other}, x.p, 5.f, n));
-  GIVES(907, cuEventQuery(event));
-  OK(cuEventRecord(event, other));
-  OK(cuStreamWaitEvent(stream, event, 0));
-  OK(launch("add_one", {1, n, 0, stream}, x.p, n));
-  OK(cuStreamEndCapture(stream, &graph));
-  OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-  for (int i = 0; i < 3; i++) OK(cuGraphLaunch(exec, stream));
+  Graph(stream, 1, [&] {
+    int status = 0;
+    OK(cuStreamIsCapturing(stream, &status));
+    CHECK(status == 1);
+    OK(cuMemsetD32Async(x.p, bits(1.f), n, stream));
+    OK(launch("add_one", {1, n, 0, stream}, x.p, n));
+    OK(cuEventRecord(event, stream));
+    OK(cuStreamWaitEvent(other, event, 0));
+    OK(launch("scale", {1, n, 0, other}, x.p, 5.f, n));
+    GIVES(907, cuEventQuery(event));
+    OK(cuEventRecord(event, other));
+    OK(cuStreamWaitEvent(stream, event, 0));
+    OK(launch("add_one", {1, n, 0, stream}, x.p, n));
+  }).run(3);
   OK(launch("add_one", {1, n, 0, stream}, x.p, n));
   OK(cuStreamSynchronize(stream));
   CHECK(x.get()[7] == 12);
-  OK(cuGraphExecDestroy(exec));
-  OK(cuGraphDestroy(graph));
 
   Pointer p;
   OK(cuStreamBeginCapture_v2(stream, 0));
@@ -622,7 +596,6 @@ static void test_graphs() {
   OK(launch("add_one", {1, n, 0, other}, x.p, n));
   GIVES(904, cuStreamEndCapture(stream, &graph));
   GIVES(401, cuStreamEndCapture(stream, &graph));
-  for (void *s : {stream, other}) OK(cuStreamDestroy_v2(s));
   OK(cuEventDestroy_v2(event));
 }
 
@@ -690,17 +663,8 @@ static void test_two_devices() {
   CHECK(results[0] == 0 && results[1] == 0);
 }
 
-static void use_device(int d) {
-  OK(cuCtxSetCurrent(contexts[size_t(d)]));
-  int major, minor;
-  OK(cuDeviceGetAttribute(&major, 75, d));
-  OK(cuDeviceGetAttribute(&minor, 76, d));
-  capability = major * 10 + minor;
-}
-
 static void test_device(int d) {
   use_device(d);
-  struct Test { const char *name; void (*run)(); };
   const Test tests[] = {
       {"float arithmetic", test_float_arithmetic}, {"transcendental", test_transcendental}, {"approximations", test_approximations},
       {"conversions", test_conversions},
@@ -709,79 +673,37 @@ static void test_device(int d) {
       {"asynchronous copies", test_asynchronous_copies}, {"grid barrier", test_grid_barrier},
       {"launch limits", test_launch_limits},
   };
-  for (const Test &t : tests) {
-    test_name = std::string(t.name) + " on " + std::to_string(capability);
-    t.run();
-  }
+  run_tests(tests, " on " + std::to_string(capability));
 }
-
-#ifdef THREAD_SANITIZER
-// A missing barrier ends the child with ThreadSanitizer's status.
-static void test_race_is_found(char **arguments) {
-  test_name = "race";
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("TSAN_OPTIONS", "exitcode=66", 1);
-    execl(arguments[0], arguments[0], arguments[1], "race", nullptr);
-    _exit(1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 66);
-}
-#endif
 
 int main(int count, char **arguments) {
   if (count < 2) return fprintf(stderr, "usage: self_test DIRECTORY [approximations | clock | edges | race]\n"), 2;
-  directory = arguments[1];
   setenv("QUERN_EMULATOR", "7.5,8.0,8.6,8.9,9.0,10.0,10.3,12.0,8.7", 0);
-  setenv("QUERN_EMULATOR_KERNELS", arguments[1], 1);
-  setenv("QUERN_EMULATOR_TIMEOUT", "1", 0);
-  setvbuf(stdout, nullptr, _IOLBF, 0);
-  bind_driver();
-  GIVES(3, cuCtxSetCurrent(nullptr));
-  OK(cuInit(0));
-  int devices = 0;
-  OK(cuDeviceGetCount(&devices));
-  for (int d = 0; d < devices; d++) {
-    contexts.emplace_back();
-    OK(cuDevicePrimaryCtxRetain(&contexts.back(), d));
-  }
-  auto image = read_file(directory + "/all.fatbin");
-  OK(cuLibraryLoadData(&library, image.data(), 0, 0, 0, 0, 0, 0));
+  start(arguments[1], "1", "/all.fatbin");
   const std::string only = count > 2 ? arguments[2] : "";
   if (only == "approximations" || only == "edges" || only == "clock") {
-    use_device(0);
     test_name = only;
     if (only == "edges") test_edges(0);
     else if (only == "clock") test_clock();
     else test_approximations();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return end();
   }
   if (!only.empty()) {
-    use_device(0);
     std::vector<float> in(5000, 0.5f);
     Buffer<float> a(in), out(3);
     OK(launch("block_sum_racy", {3, 64, 256}, a.p, out.p, 5000));
     out.get();
     return 0;
   }
-  for (int d = 0; d < devices; d++) test_device(d);
+  for (size_t d = 0; d < contexts.size(); d++) test_device(int(d));
   use_device(0);
-  test_name = "streams", test_streams();
-  test_name = "graphs", test_graphs();
-  test_name = "fault injection", test_fault_injection();
-  test_name = "images", test_images();
-  test_name = "two devices", test_two_devices();
+  run_tests({{"streams", test_streams}, {"graphs", test_graphs}, {"fault injection", test_fault_injection},
+             {"images", test_images}, {"two devices", test_two_devices}});
   use_device(0);
   test_name = "failures", test_failures(0);
   test_name = "edges", test_edges(0);
 #ifdef THREAD_SANITIZER
-  test_race_is_found(arguments);
+  test_name = "race", check_race({arguments[0], arguments[1], "race"});  // without a barrier
 #endif
-  OK(cuLibraryUnload(library));
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return end();
 }

@@ -14,11 +14,9 @@ static size_t free_bytes() {
 }
 
 static void test_handles() {
-  use_device(0);
-  size_t bytes = 0, free_before = free_bytes();
+  const size_t free_before = free_bytes();
   MemoryProp p = property(0);
-  OK(cuMemGetAllocationGranularity(&bytes, &p, 0));
-  CHECK(bytes == block);
+  CHECK(GIVEN(cuMemGetAllocationGranularity, &p, 0) == block);
   Handle h;
   GIVES(1, cuMemCreate(&h, block + 4096, &p, 0));
   GIVES(1, cuMemCreate(&h, 0, &p, 0));
@@ -29,13 +27,11 @@ static void test_handles() {
   GIVES(801, cuMemCreate(&h, block, &wrong, 0));
   h = create(0, 2 * block);
   CHECK(free_bytes() == free_before - 2 * block);
-  MemoryProp got = {};
-  OK(cuMemGetAllocationPropertiesFromHandle(&got, h));
+  const MemoryProp got = GIVEN(cuMemGetAllocationPropertiesFromHandle, h);
   CHECK(got.type == 1 && got.handle_types == 1 && got.location.type == 1 && got.location.id == 0);
 
   Pointer at = map(h, 2 * block, {0});
-  Handle again = 0;
-  OK(cuMemRetainAllocationHandle(&again, reinterpret_cast<void *>(at + block + 5)));
+  const Handle again = GIVEN(cuMemRetainAllocationHandle, reinterpret_cast<void *>(at + block + 5));
   CHECK(again == h);
   OK(cuMemRelease(h));
   OK(cuMemRelease(again));
@@ -56,7 +52,6 @@ static void test_handles() {
 }
 
 static void test_mappings() {
-  use_device(0);
   Pointer p = 0;
   Handle h = create(0, 2 * block);
   GIVES(1, cuMemAddressReserve(&p, block + 1, 0, 0, 0));
@@ -75,12 +70,9 @@ static void test_mappings() {
   GIVES(1, cuMemSetAccess(p, block, &access, 1));
   GIVES(1, cuMemcpyHtoD_v2(p, &access, 8));  // no access yet
   OK(cuMemSetAccess(p, 4 * block, &access, 1));
-  unsigned long long flags = 0;
-  OK(cuMemGetAccess(&flags, &access.location, p + 5));
-  CHECK(flags == 3);
   MemoryLocation elsewhere = {1, 1};
-  OK(cuMemGetAccess(&flags, &elsewhere, p));
-  CHECK(flags == 0);
+  CHECK(GIVEN(cuMemGetAccess, &access.location, p + 5) == 3);
+  CHECK(GIVEN(cuMemGetAccess, &elsewhere, p) == 0);
 
   OK(cuMemsetD8_v2(p, 0, 2 * block));
   OK(launch("touch", {1, 1}, p + 64, 5u));
@@ -109,13 +101,11 @@ static void test_mappings() {
 
 static void expect_fault(Pointer p, int device) {
   OK(launch("touch", {1, 1}, p, 1u));
-  GIVES(700, cuCtxSynchronize());
-  OK(cuDevicePrimaryCtxReset_v2(device));
+  FAILS(700, device);
 }
 
 static void test_access() {
 #ifndef THREAD_SANITIZER
-  use_device(0);
   Handle h = create(0, block);
   Pointer p = map(h, block, {});
   expect_fault(p, 0);
@@ -155,10 +145,8 @@ static void test_access() {
 static void test_pools() {
 #ifndef THREAD_SANITIZER
   use_device(1);
-  Pointer p = 0;
-  void *pool = nullptr, *own = nullptr;
-  OK(cuMemAllocAsync(&p, 64, nullptr));
-  OK(cuDeviceGetDefaultMemPool(&pool, 1));
+  const Pointer p = GIVEN(cuMemAllocAsync, 64, nullptr);
+  void *own = nullptr, *pool = GIVEN(cuDeviceGetDefaultMemPool, 1);
   OK(cuPointerGetAttribute(&own, 17, p));
   CHECK(own == pool);
   Buffer<uint32_t> plain(1);
@@ -186,9 +174,7 @@ static void test_pools() {
 
 // Work that was put on a stream before its memory went.
 static void test_gone() {
-  use_device(0);
-  void *stream;
-  OK(cuStreamCreate(&stream, 1));
+  void *stream = GIVEN(cuStreamCreate, 1);  // goes with the context
   Handle h = create(0, block);
   Pointer p = map(h, block, {0});
   OK(cuMemsetD32Async(p, 0, 4, stream));
@@ -199,39 +185,29 @@ static void test_gone() {
 }
 
 static void test_peers() {
-  use_device(0);
-  int can = 0, value = 0;
-  OK(cuDeviceCanAccessPeer(&can, 0, 1));
-  CHECK(can == 1);
-  OK(cuDeviceCanAccessPeer(&can, 0, 0));
-  CHECK(can == 0);
+  int value = 0;
+  CHECK(GIVEN(cuDeviceCanAccessPeer, 0, 1) == 1);
+  CHECK(GIVEN(cuDeviceCanAccessPeer, 0, 0) == 0);
   OK(cuCtxEnablePeerAccess(contexts[1], 0));
   GIVES(704, cuCtxEnablePeerAccess(contexts[1], 0));
   GIVES(201, cuCtxEnablePeerAccess(contexts[0], 0));
   GIVES(1, cuCtxEnablePeerAccess(contexts[1], 1));
   OK(cuCtxDisablePeerAccess(contexts[1]));
   GIVES(705, cuCtxDisablePeerAccess(contexts[1]));
-  OK(cuDeviceGetP2PAttribute(&value, 2, 0, 1));
-  CHECK(value == 1);
+  CHECK(GIVEN(cuDeviceGetP2PAttribute, 2, 0, 1) == 1);
   GIVES(101, cuDeviceGetP2PAttribute(&value, 2, 0, 0));
   GIVES(1, cuDeviceGetP2PAttribute(&value, 9, 0, 1));
   char bus[32];
-  int device = -1;
   OK(cuDeviceGetPCIBusId(bus, sizeof bus, 1));
   CHECK(!strcmp(bus, "0000:02:00.0"));
-  OK(cuCtxGetDevice(&device));
-  CHECK(device == 0);
+  CHECK(GIVEN(cuCtxGetDevice) == 0);
 }
 
 // In a process of its own, with QUERN_EMULATOR_PEERS=none.
 static void test_no_peers() {
-  use_device(0);
-  int can = 1;
-  OK(cuDeviceCanAccessPeer(&can, 0, 1));
-  CHECK(can == 0);
+  CHECK(GIVEN(cuDeviceCanAccessPeer, 0, 1) == 0);
   GIVES(217, cuCtxEnablePeerAccess(contexts[1], 0));
-  OK(cuDeviceGetP2PAttribute(&can, 2, 0, 1));
-  CHECK(can == 0);
+  CHECK(GIVEN(cuDeviceGetP2PAttribute, 2, 0, 1) == 0);
   Handle h = create(1, block);
   Pointer p = map(h, block, {1});
   MemoryAccess access = {{1, 0}, 3};
@@ -243,10 +219,7 @@ static void test_no_peers() {
 // In a process of its own, with QUERN_EMULATOR_PEERS=lies: all seems well, but what a device writes to the other one's memory is
 // lost.  Copies arrive: a driver may take them through host memory.
 static void test_lying_peers() {
-  use_device(0);
-  int can = 0;
-  OK(cuDeviceCanAccessPeer(&can, 0, 1));
-  CHECK(can == 1);
+  CHECK(GIVEN(cuDeviceCanAccessPeer, 0, 1) == 1);
   Handle h[2];
   Pointer p[2];
   for (int d = 0; d < 2; d++) h[d] = create(d, block), p[d] = map(h[d], block, {0, 1});
@@ -269,7 +242,6 @@ static void test_lying_peers() {
 
 // In a process of its own, with QUERN_EMULATOR_PEERS=unfilled: a device fills its own memory only.
 static void test_unfilled_peers() {
-  use_device(0);
   Handle h[2];
   Pointer p[2];
   for (int d = 0; d < 2; d++) h[d] = create(d, block), p[d] = map(h[d], block, {0, 1});
@@ -286,14 +258,11 @@ static void test_unfilled_peers() {
 
 // In a process of its own, with QUERN_EMULATOR_HOST_POINTERS=other.
 static void test_other_host_pointers() {
-  use_device(0);
-  int same = 1;
-  OK(cuDeviceGetAttribute(&same, 91, 0));
+  const int same = GIVEN(cuDeviceGetAttribute, 91, 0);
   CHECK(same == 0);
   auto *mine = static_cast<uint32_t *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  Pointer p = 0;
   OK(cuMemHostRegister_v2(mine, 8192, 3));
-  OK(cuMemHostGetDevicePointer_v2(&p, mine + 4, 0));
+  const Pointer p = GIVEN(cuMemHostGetDevicePointer_v2, mine + 4, 0);
   CHECK(p && p != reinterpret_cast<Pointer>(mine + 4));
   OK(launch("touch", {1, 1}, p, 5u));
   OK(cuCtxSynchronize());
@@ -308,34 +277,29 @@ static void test_other_host_pointers() {
 
 // In a process of its own, with QUERN_EMULATOR_WAITS=1: a mapping goes only when the device has nothing to do.
 static void test_waits() {
-  use_device(0);
   Buffer<uint32_t> out(1);
-  void *stream;
-  uint32_t *flag;
+  Stream stream;
+  auto *flag = static_cast<uint32_t *>(GIVEN(cuMemAllocHost_v2, 4));
   Handle h = create(1, block);
   Pointer p = map(h, block, {1});
-  std::atomic<bool> given{false};
-  OK(cuMemAllocHost_v2(reinterpret_cast<void **>(&flag), 4));
-  OK(cuStreamCreate(&stream, 1));
+  std::atomic<bool> is_set{false};
   *flag = 0;
   OK(launch("wait_for_host", {1, 32, 0, stream}, reinterpret_cast<Pointer>(flag), out.p));
   std::thread writer([&] {
     usleep(50000);
-    given = true;
+    is_set = true;
     __atomic_store_n(flag, 9u, __ATOMIC_RELEASE);
   });
   OK(cuMemUnmap(p, block));
-  CHECK(given);
+  CHECK(is_set);
   writer.join();
   OK(cuMemAddressFree(p, block));
   OK(cuMemRelease(h));
-  OK(cuStreamDestroy_v2(stream));
   OK(cuMemFreeHost(flag));
 }
 
 // A fault that the first two calls of a process have.
 static void test_passing_faults() {
-  use_device(0);
   Pointer p = 0;
   setenv("QUERN_EMULATOR_FAIL", "cuMemAlloc_v2:2*2", 1);
   for (int i = 0; i < 2; i++) GIVES(2, cuMemAlloc_v2(&p, 16));
@@ -346,10 +310,9 @@ static void test_passing_faults() {
 
 // A context with a stream that captures cannot be waited for, in no mode.
 static void test_waiting_beside_a_capture() {
-  use_device(0);
-  void *stream, *graph;
+  Stream stream;
+  void *graph;
   int mode = 2;
-  OK(cuStreamCreate(&stream, 1));
   OK(cuStreamBeginCapture_v2(stream, 2));
   use_device(1);
   OK(cuCtxSynchronize());
@@ -359,14 +322,11 @@ static void test_waiting_beside_a_capture() {
   GIVES(901, cuStreamEndCapture(stream, &graph));
   OK(cuThreadExchangeStreamCaptureMode(&mode));
   OK(cuCtxSynchronize());
-  OK(cuStreamDestroy_v2(stream));
 }
 
 static void test_green_contexts() {
-  use_device(0);
-  void *green, *stream, *context, *part;
-  OK(cuGreenCtxCreate(&green, nullptr, 0, 1));
-  OK(cuGreenCtxStreamCreate(&stream, green, 1, 0));
+  void *context, *part, *green = GIVEN(cuGreenCtxCreate, nullptr, 0, 1);
+  void *stream = GIVEN(cuGreenCtxStreamCreate, green, 1, 0);
   OK(cuStreamGetCtx(stream, &context));
   CHECK(context && context != contexts[0]);
   OK(cuStreamGetCtx_v2(stream, &context, &part));
@@ -377,16 +337,12 @@ static void test_green_contexts() {
   CHECK(word.get()[0] == 3);
   OK(cuStreamDestroy_v2(stream));
   OK(cuGreenCtxDestroy(green));
-  OK(cuStreamCreate(&stream, 1));
-  OK(cuStreamGetCtx_v2(stream, &context, &part));
+  OK(cuStreamGetCtx_v2(Stream(), &context, &part));
   CHECK(context == contexts[0] && !part);
-  OK(cuStreamDestroy_v2(stream));
 }
 
 static void test_host_memory() {
-  use_device(0);
-  void *stream;
-  OK(cuStreamCreate(&stream, 1));
+  Stream stream;
   int file = memfd_create("host", 0);
   CHECK(ftruncate(file, 8192) == 0);
   auto *mine = static_cast<uint32_t *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
@@ -413,17 +369,10 @@ static void test_host_memory() {
   CHECK(a.get()[0] == 2 && b.get()[0] == 1);
 
   // A captured copy keeps the address.
-  void *graph, *exec;
-  OK(cuStreamBeginCapture_v2(stream, 2));
-  OK(cuMemcpyHtoDAsync_v2(b.p, pageable.data(), 4, stream));
-  OK(cuStreamEndCapture(stream, &graph));
-  OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  const Graph graph(stream, 2, [&] { OK(cuMemcpyHtoDAsync_v2(b.p, pageable.data(), 4, stream)); });
   pageable[0] = 3;
-  OK(cuGraphLaunch(exec, stream));
-  OK(cuStreamSynchronize(stream));
+  graph.run();
   CHECK(b.get()[0] == 3);
-  OK(cuGraphExecDestroy(exec));
-  OK(cuGraphDestroy(graph));
 
   // A kernel waits for a word that the host writes through another mapping of the same file.
   mine[8] = 0;
@@ -438,7 +387,6 @@ static void test_host_memory() {
   OK(cuMemHostUnregister(mine));
   GIVES(713, cuMemHostUnregister(mine));
   munmap(mine, 8192), munmap(other, 8192), close(file);
-  OK(cuStreamDestroy_v2(stream));
 }
 
 struct HostCall { int order, refusal; };
@@ -452,9 +400,7 @@ static void note_call(void *data) {
 }
 
 static void test_host_functions() {
-  use_device(0);
-  void *stream, *graph, *exec;
-  OK(cuStreamCreate(&stream, 1));
+  Stream stream;
   Buffer<uint32_t> x(1);
   HostCall first = {}, second_call = {};
   OK(cuLaunchHostFunc(stream, note_call, &first));
@@ -463,16 +409,8 @@ static void test_host_functions() {
   CHECK(host_calls == 0);
   OK(cuStreamSynchronize(stream));
   CHECK(first.order == 1 && second_call.order == 2 && first.refusal == 800);
-  OK(cuStreamBeginCapture_v2(stream, 1));
-  OK(cuLaunchHostFunc(stream, note_call, &first));
-  OK(cuStreamEndCapture(stream, &graph));
-  OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-  for (int i = 0; i < 3; i++) OK(cuGraphLaunch(exec, stream));
-  OK(cuStreamSynchronize(stream));
+  Graph(stream, 1, [&] { OK(cuLaunchHostFunc(stream, note_call, &first)); }).run(3);
   CHECK(host_calls == 5);
-  OK(cuGraphExecDestroy(exec));
-  OK(cuGraphDestroy(graph));
-  OK(cuStreamDestroy_v2(stream));
 }
 
 // ---- multicast ----
@@ -496,25 +434,19 @@ static void expect_fenced_aliases(const Multicast &m) {
   const Pointer word = m.everywhere + block + 8192, here = m.own[0] + 8192;
   use_device(0);
   OK(launch("multicast_unfenced", {1, 1}, word, here));
-  GIVES(719, cuCtxSynchronize());
-  OK(cuDevicePrimaryCtxReset_v2(0));
+  FAILS(719, 0);
   OK(launch("multicast_fenced_too_soon", {1, 32}, word, here));
-  GIVES(719, cuCtxSynchronize());
-  OK(cuDevicePrimaryCtxReset_v2(0));
+  FAILS(719, 0);
 }
 
 static void test_multicast() {
-  int supported = 0;
-  OK(cuDeviceGetAttribute(&supported, 132, 0));
   MulticastProp p = {2, 2 * block, 1, 0};
   Multicast m;
-  size_t bytes = 0;
-  if (!supported) {
+  if (!GIVEN(cuDeviceGetAttribute, 132, 0)) {
     GIVES(801, cuMulticastCreate(&m.handle, &p));
     return;
   }
-  OK(cuMulticastGetGranularity(&bytes, &p, 0));
-  CHECK(bytes == block);
+  CHECK(GIVEN(cuMulticastGetGranularity, &p, 0) == block);
   OK(cuMulticastCreate(&m.handle, &p));
   for (int d = 0; d < 2; d++) OK(cuMulticastAddDevice(m.handle, d));
   check_team(m.handle);
@@ -544,18 +476,15 @@ static void test_multicast() {
 #ifndef THREAD_SANITIZER
   use_device(0);
   OK(launch("touch", {1, 1}, word, 1u));  // only multimem may
-  GIVES(700, cuCtxSynchronize());
-  OK(cuDevicePrimaryCtxReset_v2(0));
+  FAILS(700, 0);
   sum.p = least.p = all.p = 0;
 #endif
   use_device(1);
   OK(launch("multicast_store", {1, 1}, word, wide));  // no access from there
-  GIVES(700, cuCtxSynchronize());
-  OK(cuDevicePrimaryCtxReset_v2(1));
+  FAILS(700, 1);
   use_device(0);
   OK(launch("multicast_store", {1, 1}, m.everywhere, m.everywhere + 8));  // nothing bound
-  GIVES(700, cuCtxSynchronize());
-  OK(cuDevicePrimaryCtxReset_v2(0));
+  FAILS(700, 0);
   sum.p = least.p = all.p = 0;
   expect_fenced_aliases(m);
   for (int d = 0; d < 2; d++) OK(cuMulticastUnbind(m.handle, d, block, block));
@@ -568,9 +497,6 @@ static void test_multicast() {
 // ---- instructions ----
 
 static void test_ordered_accesses() {
-  use_device(0);
-  int major = 0;
-  OK(cuDeviceGetAttribute(&major, 75, 0));
   std::vector<uint8_t> in(160), expected(160, 0);
   for (size_t i = 0; i < in.size(); i++) in[i] = uint8_t(i * 7 + 1);
   Buffer<uint8_t> a(in), b(160);
@@ -582,7 +508,7 @@ static void test_ordered_accesses() {
   const uint32_t swapped = 77, found = 5;
   memcpy(&expected[80], &swapped, 4), memcpy(&expected[88], &exchanged, 8), memcpy(&expected[96], &combined, 8);
   memcpy(&expected[104], &found, 4);
-  if (major >= 10) std::copy(in.begin() + 128, in.begin() + 160, expected.begin() + 128);
+  if (capability >= 100) std::copy(in.begin() + 128, in.begin() + 160, expected.begin() + 128);
   auto got = b.get();
   for (size_t i = 0; i < got.size(); i++)
     if (got[i] != expected[i]) printf("  byte %zu: %d, not %d\n", i, got[i], expected[i]);
@@ -600,26 +526,24 @@ static void test_role(const char *role, const char *variable, const char *value)
 }
 
 static void test_launch_blocking() {
-  use_device(0);
-  uint32_t *pinned;
-  OK(cuMemAllocHost_v2(reinterpret_cast<void **>(&pinned), 4));
+  auto *pinned = static_cast<uint32_t *>(GIVEN(cuMemAllocHost_v2, 4));
   OK(launch("touch", {1, 1}, reinterpret_cast<Pointer>(pinned), 5u));
   CHECK(*pinned == 5);  // without waiting for it
   OK(cuMemFreeHost(pinned));
 }
 
+// A test in a process of its own, and what that has in its environment.
+#define ELSEWHERE(name, variable, value) {name, [] { test_role(name, variable, value); }}
+
 static const Test tests[] = {
     {"handles", test_handles}, {"mappings", test_mappings}, {"access", test_access}, {"gone", test_gone},
     {"pools", test_pools}, {"faults that pass", test_passing_faults}, {"green contexts", test_green_contexts},
-    {"waiting beside a capture", test_waiting_beside_a_capture},
-    {"lying peers", [] { test_role("lying peers", "QUERN_EMULATOR_PEERS", "lies"); }},
-    {"unfilled peers", [] { test_role("unfilled peers", "QUERN_EMULATOR_PEERS", "unfilled"); }},
-    {"other host pointers", [] { test_role("other host pointers", "QUERN_EMULATOR_HOST_POINTERS", "other"); }},
-    {"waits", [] { test_role("waits", "QUERN_EMULATOR_WAITS", "1"); }},
+    {"waiting beside a capture", test_waiting_beside_a_capture}, ELSEWHERE("lying peers", "QUERN_EMULATOR_PEERS", "lies"),
+    ELSEWHERE("unfilled peers", "QUERN_EMULATOR_PEERS", "unfilled"),
+    ELSEWHERE("other host pointers", "QUERN_EMULATOR_HOST_POINTERS", "other"), ELSEWHERE("waits", "QUERN_EMULATOR_WAITS", "1"),
     {"peers", test_peers}, {"host memory", test_host_memory}, {"host functions", test_host_functions},
     {"multicast", test_multicast}, {"ordered accesses", test_ordered_accesses},
-    {"no peers", [] { test_role("no peers", "QUERN_EMULATOR_PEERS", "none"); }},
-    {"launch blocking", [] { test_role("launch blocking", "CUDA_LAUNCH_BLOCKING", "1"); }},
+    ELSEWHERE("no peers", "QUERN_EMULATOR_PEERS", "none"), ELSEWHERE("launch blocking", "CUDA_LAUNCH_BLOCKING", "1"),
 };
 
 static const Role roles[] = {
