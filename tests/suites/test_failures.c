@@ -321,19 +321,16 @@ static void fill_loss(void) {
     linear.hidden = home(HIDDEN), linear.weight = home(WEIGHT), linear.d_hidden = home(D_HIDDEN), linear.d_weight = home(D_WEIGHT);
 }
 
-static quern_status run_loss(void) {
-    return quern_cross_entropy(device.quern, &loss, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
-static quern_status run_stats(void) {
-    return quern_cross_entropy_stats(device.quern, &loss, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
+/* An operation of the device in the workspace. */
+#define RUN(name, function, ...) \
+    static quern_status name(void) { \
+        return function(device.quern, __VA_ARGS__, home(WORKSPACE), WORKSPACE_BYTES, device.stream); \
+    }
+RUN(run_loss, quern_cross_entropy, &loss)
+RUN(run_stats, quern_cross_entropy_stats, &loss)
 /* The shard's stats are made before, without a failure. */
-static quern_status run_combine(void) {
-    return quern_cross_entropy_combine(device.quern, &loss, loss.stats, 1, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
-static quern_status run_gradient(void) {
-    return quern_cross_entropy_gradient(device.quern, &loss, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
+RUN(run_combine, quern_cross_entropy_combine, &loss, loss.stats, 1)
+RUN(run_gradient, quern_cross_entropy_gradient, &loss)
 static quern_status run_upstream(void) {
     quern_cross_entropy_args late = loss;
     late.grad_loss = home(LOSS);
@@ -356,9 +353,7 @@ static quern_status multiply(void) {
                                         .a_stride = VOCAB, .b_stride = WIDTH, .c_stride = WIDTH);
     return quern_blas_gemm(blas, &product, device.stream);
 }
-static quern_status run_linear(void) {
-    return quern_linear_cross_entropy(device.quern, &linear, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
+RUN(run_linear, quern_linear_cross_entropy, &linear)
 
 static bool has_blas(void) {
     if (quern_blas_open(device.quern, NULL, &blas) != QUERN_OK) return false;
@@ -412,6 +407,13 @@ Test(failures, no_library_has_a_blas) {
 
 enum { TENSOR_COUNT = 600, PARTS = 5, TENSOR_BYTES = 4 };
 
+/* A plan, and its row: it is made and destroyed. */
+#define PLAN(kind, args, plan) \
+    static quern_status create_##plan(void) { return kind##_create(device.quern, &args, &plan); } \
+    static void destroy_##plan(void) { kind##_destroy(plan); }
+#define PLAN_ROW(kind, plan) {.name = #kind "_create", .run = create_##plan, .end = destroy_##plan, .handle = (void **)&plan, \
+                              .allocations = 4, .gpu_allocations = 5, .driver_calls = 8}
+
 static quern_adam_args adam, planned;
 static quern_adam_plan *plan;
 static quern_adam_tensor tensors[TENSOR_COUNT];
@@ -445,27 +447,17 @@ static void fill_adam(void) {
     summed = sum, summed.gradients = NULL;
 }
 
-static quern_status run_adam(void) {
-    return quern_adam(device.quern, &adam, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
-static quern_status create_plan(void) { return quern_adam_plan_create(device.quern, &adam, &plan); }
-static void destroy_plan(void) { quern_adam_plan_destroy(plan); }
+RUN(run_adam, quern_adam, &adam)
+PLAN(quern_adam_plan, adam, plan)
 static void make_plan(void) {
     check_ok(create_plan());
     planned.plan = plan, norm_planned.plan = plan;
 }
-static quern_status run_plan(void) {
-    return quern_adam(device.quern, &planned, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
-static quern_status run_norm(void) {
-    return quern_gradient_norm(device.quern, &norm, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
-static quern_status run_norm_of_plan(void) {
-    return quern_gradient_norm(device.quern, &norm_planned, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
+RUN(run_plan, quern_adam, &planned)
+RUN(run_norm, quern_gradient_norm, &norm)
+RUN(run_norm_of_plan, quern_gradient_norm, &norm_planned)
 static quern_status accumulate(void) { return quern_accumulate(device.quern, &sum, device.stream); }
-static quern_status create_sums(void) { return quern_accumulate_plan_create(device.quern, &sum, &sums); }
-static void destroy_sums(void) { quern_accumulate_plan_destroy(sums); }
+PLAN(quern_accumulate_plan, sum, sums)
 static void make_sums(void) {
     check_ok(create_sums());
     summed.plan = sums;
@@ -497,15 +489,13 @@ static void use_few_tensors(void) {
 Test(failures, adam) {
     static const struct operation operations[] = {
         {.name = "quern_adam", .run = run_adam, .driver_calls = 5},
-        {.name = "quern_adam_plan_create", .run = create_plan, .end = destroy_plan, .handle = (void **)&plan, .allocations = 4,
-         .gpu_allocations = 5, .driver_calls = 8},
+        PLAN_ROW(quern_adam_plan, plan),
         {.name = "quern_adam with a plan", .begin = make_plan, .run = run_plan, .finish = destroy_plan, .driver_calls = 3},
         {.name = "quern_gradient_norm", .run = run_norm, .driver_calls = 4},
         {.name = "quern_gradient_norm of a plan", .begin = make_plan, .run = run_norm_of_plan, .finish = destroy_plan,
          .driver_calls = 4},
         {.name = "quern_accumulate", .run = accumulate, .driver_calls = 3},
-        {.name = "quern_accumulate_plan_create", .run = create_sums, .end = destroy_sums, .handle = (void **)&sums,
-         .allocations = 4, .gpu_allocations = 5, .driver_calls = 8},
+        PLAN_ROW(quern_accumulate_plan, sums),
         {.name = "quern_accumulate with a plan", .begin = make_sums, .run = run_sums, .finish = destroy_sums, .driver_calls = 3},
     };
     open_all(QUERN_ADAM);
@@ -529,11 +519,8 @@ static void fill_quantize(void) {
     quantize_planned = quantize, quantize_planned.tensors = NULL;
 }
 
-static quern_status run_quantize(void) {
-    return quern_quantize(device.quern, &quantize, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
-}
-static quern_status create_casts(void) { return quern_quantize_plan_create(device.quern, &quantize, &casts); }
-static void destroy_casts(void) { quern_quantize_plan_destroy(casts); }
+RUN(run_quantize, quern_quantize, &quantize)
+PLAN(quern_quantize_plan, quantize, casts)
 static void make_casts(void) {
     check_ok(create_casts());
     quantize_planned.plan = casts;
@@ -543,8 +530,7 @@ static quern_status run_casts(void) { return quern_quantize(device.quern, &quant
 Test(failures, quantize) {
     static const struct operation operations[] = {
         {.name = "quern_quantize", .run = run_quantize, .driver_calls = 5},
-        {.name = "quern_quantize_plan_create", .run = create_casts, .end = destroy_casts, .handle = (void **)&casts,
-         .allocations = 4, .gpu_allocations = 5, .driver_calls = 8},
+        PLAN_ROW(quern_quantize_plan, casts),
         {.name = "quern_quantize with a plan", .begin = make_casts, .run = run_casts, .finish = destroy_casts, .driver_calls = 4},
     };
     open_all(QUERN_QUANTIZE);
@@ -584,9 +570,8 @@ Test(failures, saved_states) {
     open_all(QUERN_ADAM);
     fill_adam();
     use_few_tensors();
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    SWEEP(operations);
     free(saved);
-    close_all();
 }
 
 /* ---- ranks that one thread drives ---- */
@@ -767,18 +752,17 @@ Test(failures, ranks_without_peers) {
 }
 
 Test(failures, registered_memory) {
-    static const struct operation operations[] = {
-        {.name = "quern_symmetric_register", .begin = make_groups, .run = register_parts, .end = unregister_parts,
-         .finish = destroy_groups, .keeps_some = true, .visits_often = true,
-         .allocations = 4, .gpu_allocations = 8, .driver_calls = 10},
-    };
+    static const struct operation registration = {
+        .name = "quern_symmetric_register", .begin = make_groups, .run = register_parts, .end = unregister_parts,
+        .finish = destroy_groups, .keeps_some = true, .visits_often = true, .allocations = 4, .gpu_allocations = 8,
+        .driver_calls = 10};
     open_ranks(TEAM);
     struct buffer own[TEAM];
     for (int i = 0; i < all.count; i++) {
         buffer_open(&own[i], &device, PART, 0, NULL);
         all.own_parts[i] = own[i].data;
     }
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    sweep_all(&registration);
     for (int i = 0; i < all.count; i++) buffer_close(&own[i]);
     close_all();
 }

@@ -1,6 +1,6 @@
 /*
- * What reaches a shrink of several hosts and is no part of it: strangers, another program at a port, followers, and coordinators
- * that talk nonsense.
+ * What reaches a shrink of several hosts and is no part of it: connections that are rejected, another program at a port,
+ * followers, and coordinators that talk nonsense.
  *
  * Runs on: ranks.
  */
@@ -22,7 +22,7 @@ static quern_status never(const void *user) {
 
 static int64_t never_ends(void) { return quern_now() + (int64_t)(RANK_LIMIT * 1e9); }
 
-/* ---- strangers ---- */
+/* ---- rejected connections ---- */
 
 /* With the key of the shrink, or with another one.  -1: it has another key. */
 static int call_rank(const struct quern_membership *member, int to, const unsigned char *key, enum quern_call_kind kind, int from) {
@@ -89,7 +89,7 @@ static void call_strangely(struct rank *rank, const struct quern_membership *mem
 }
 
 /* Another key is that of an earlier shrink, of a group that had another meeting, or of no group at all. */
-TEST_RANKS(hosts_shrink_rejected, strangers_are_turned_away_and_counted, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+TEST_RANKS(hosts_shrink_rejected, connections_are_counted_by_reason, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char stale[QUERN_DIGEST_BYTES] = {1};
     struct quern_membership *member = rank_member_of(rank, group);
