@@ -36,7 +36,6 @@ static void set(int *value, int to) { __atomic_store_n(value, to, __ATOMIC_RELEA
 /* ---- the clock ---- */
 
 int64_t __real_quern_now(void);
-int64_t __wrap_quern_now(void);
 int64_t __wrap_quern_now(void) {
     int64_t now = __real_quern_now();
     if (!me.points) return now;

@@ -50,14 +50,6 @@ char *__real_strdup(const char *text);
 void __real_free(void *block);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
 
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-char *__wrap_strdup(const char *text);
-void __wrap_free(void *block);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
-
 static void *add_block(void *memory, size_t bytes, int fill) {
     if (!memory) return NULL;
     memset(memory, fill, bytes);
@@ -148,7 +140,6 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 /* ---- libraries ---- */
 
 void *__real_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags);
 
 /* Another name in place of one that must fail, so that dlerror has a reason. */
 void *__wrap_dlopen(const char *name, int flags) {
@@ -168,9 +159,6 @@ static _Thread_local struct {
 } held;
 
 int __real_pthread_mutex_trylock(pthread_mutex_t *lock);
-int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
-int __wrap_pthread_mutex_trylock(pthread_mutex_t *lock);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
 
 static int hold(pthread_mutex_t *lock, int error) {
     if (held.count == MOST_LOCKS) abort();

@@ -24,9 +24,7 @@ enum { STREAMS = 3 };
 static int is_moved[STREAMS], kept;  /* atomic: between moving and closing one; how many were closed that were not moved */
 
 int __real_close(int descriptor);
-int __wrap_close(int descriptor);
 int __real_fcntl(int descriptor, int command, ...);
-int __wrap_fcntl(int descriptor, int command, ...);
 
 static bool is_stream(int descriptor) { return descriptor >= 0 && descriptor < STREAMS; }
 
@@ -287,9 +285,7 @@ static const struct failure *failing;  /* in this process */
 static int calls;                      /* atomic */
 
 int __real_accept4(int listener, struct sockaddr *name, socklen_t *bytes, int flags);
-int __wrap_accept4(int listener, struct sockaddr *name, socklen_t *bytes, int flags);
 int __real_connect(int socket, const struct sockaddr *name, socklen_t bytes);
-int __wrap_connect(int socket, const struct sockaddr *name, socklen_t bytes);
 
 static bool fails_now(bool accepts) {
     if (!failing || failing->accepts != accepts || __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST) != failing->call) return false;

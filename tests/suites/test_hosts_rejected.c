@@ -560,7 +560,6 @@ Test(hosts_rejected, failure_timeout_counts_from_the_first_word) {
 static int64_t virtual_time;  /* atomic */
 
 int64_t __real_quern_now(void);
-int64_t __wrap_quern_now(void);
 int64_t __wrap_quern_now(void) {
     const int64_t time = __atomic_load_n(&virtual_time, __ATOMIC_SEQ_CST);
     return time ? time : __real_quern_now();
@@ -737,7 +736,6 @@ static void *run_when_let_go(void *unused) {
 }
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user) {
     if (!__atomic_load_n(&held.are_held, __ATOMIC_ACQUIRE)) return __real_pthread_create(thread, attributes, run, user);
     held.run = run, held.user = user;

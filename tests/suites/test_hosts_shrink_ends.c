@@ -52,7 +52,6 @@ struct progress {
 static struct progress *progress;
 
 quern_status __real_quern_complete_quorum(const struct quern_membership *member, struct quern_membership **formed);
-quern_status __wrap_quern_complete_quorum(const struct quern_membership *member, struct quern_membership **formed);
 
 quern_status __wrap_quern_complete_quorum(const struct quern_membership *member, struct quern_membership **formed) {
     if (progress) __atomic_add_fetch(&progress->sealing, 1, __ATOMIC_ACQ_REL);

@@ -22,7 +22,6 @@ static const double LATE = 8;
 static bool is_constant;  /* all random numbers are the same */
 
 ssize_t __real_getrandom(void *bytes, size_t count, unsigned flags);
-ssize_t __wrap_getrandom(void *bytes, size_t count, unsigned flags);
 ssize_t __wrap_getrandom(void *bytes, size_t count, unsigned flags) {
     if (!is_constant) return __real_getrandom(bytes, count, flags);
     memset(bytes, 7, count);
@@ -35,7 +34,6 @@ static unsigned char keys[KEYS][QUERN_DIGEST_BYTES];  /* that no memory may have
 static int known, found;                              /* ... of so many, atomic; how often one did */
 
 void __real_free(void *memory);
-void __wrap_free(void *memory);
 void __wrap_free(void *memory) {
     const int count = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
     for (int i = 0; i < count && memory; i++)

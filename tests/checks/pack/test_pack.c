@@ -441,7 +441,6 @@ static void keep_line(void *user, quern_log_level level, const char *line) {
 static void (*unload_packs)(void);
 
 void __real_quern_on_unload(enum quern_unload_step step, void (*run)(void));
-void __wrap_quern_on_unload(enum quern_unload_step step, void (*run)(void));
 
 void __wrap_quern_on_unload(enum quern_unload_step step, void (*run)(void)) {
     if (step == QUERN_UNLOAD_PACKS) unload_packs = run;
