@@ -177,7 +177,7 @@ static const char *outlast_a_claim(void) {
  * Ranks 1, 2 and 3 wait for rank 0 in vain and retry at once, together with it: no rank may remove the name of the new attempt.
  * Rank 1 is slow to remove the name of the first.
  */
-static quern_status try_twice(struct rank *rank) {
+static void try_twice(struct rank *rank) {
     unsigned *failures = rank->shared;
     quern_group *group = NULL;
     for (unsigned round = 1; round <= 10; round++) {
@@ -193,11 +193,10 @@ static quern_status try_twice(struct rank *rank) {
         rank_ok(rank, quern_group_create(&args, 1, &group));
         rank_ok(rank, quern_group_destroy(group));
     }
-    return QUERN_OK;
 }
 
 static const char *keep_the_next_name(void) {
-    return ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .function = try_twice, .shared_bytes = 4096});
+    return ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .body = try_twice, .shared_bytes = 4096});
 }
 
 /*

@@ -327,9 +327,11 @@ int count_mappings(const char *text) {
     return maps ? count : -1;
 }
 
-static quern_status run_in_group(struct rank *rank, rank_in_group *in_group) {
+static quern_status call_function(struct rank *rank, const struct ranks *ranks) {
+    if (ranks->function) return ranks->function(rank);
+    if (ranks->body) return ranks->body(rank), QUERN_OK;
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    in_group(rank, group);
+    ranks->in_group(rank, group);
     return quern_group_destroy(group);
 }
 
@@ -342,7 +344,7 @@ static void run_function(struct rank *rank, const struct ranks *ranks) {
     }
     rank_ok(rank, quern_device_open(QUERN_CPU, 0, &rank->device));
     if (rank->is_unreadable) rank_refuse_reads(rank);
-    result->status = ranks->in_group ? run_in_group(rank, ranks->in_group) : ranks->function(rank);
+    result->status = call_function(rank, ranks);
     result->seconds = rank_now() - began;
     quern_error_detail(result->detail, sizeof result->detail);
     quern_device_close(rank->device);

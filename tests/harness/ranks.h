@@ -168,13 +168,15 @@ void rank_end_process(int status) __attribute__((noreturn));
 /* ---- outside ---- */
 
 typedef quern_status rank_function(struct rank *rank);
+typedef void rank_body(struct rank *rank);
 typedef void rank_in_group(struct rank *rank, quern_group *group);
 
 struct ranks {
     enum rank_kind kind;
     int count;
     rank_function *function;
-    rank_in_group *in_group;  /* in place of a function: in the group of all, whose limit does not end, and which then ends */
+    rank_body *body;         /* in place of a function: has succeeded if no check fails */
+    rank_in_group *in_group; /* likewise, in the group of all, whose limit does not end, and which then ends */
     const void *user;
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */

@@ -123,7 +123,7 @@ static void leave_remnant(const struct rank *rank, char name[128]) {
     if (file >= 0 && write(file, "", 1) == 1) __real_close(file);
 }
 
-static quern_status do_everything(struct rank *rank) {
+static void do_everything(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
@@ -154,7 +154,6 @@ static quern_status do_everything(struct rank *rank) {
     rank_ok(rank, quern_group_destroy(less));
     rank_ok(rank, quern_group_destroy(group));
     expect_no_stream(rank, "the end");
-    return QUERN_OK;
 }
 
 Test(descriptors, the_standard_streams_are_left_alone) {
@@ -165,7 +164,7 @@ Test(descriptors, the_standard_streams_are_left_alone) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct scene scene = {.gathers = shapes[i].gathers};
         snprintf(scene.folder, sizeof scene.folder, "%s", make_folder());
-        check_ranks(.kind = RANK_PROCESSES, .count = shapes[i].count, .hosts = shapes[i].hosts, .function = do_everything,
+        check_ranks(.kind = RANK_PROCESSES, .count = shapes[i].count, .hosts = shapes[i].hosts, .body = do_everything,
                     .user = &scene, .shared_bytes = sizeof(struct gather_store));
         for (int rank = 0; rank < shapes[i].count; rank++) {
             char name[16];
@@ -236,7 +235,7 @@ static void hear_of_shortage(struct rank *rank, quern_status status, const char 
 }
 
 /* Two connections with each of two ranks of the other host, and three descriptors before. */
-static quern_status lack_descriptors(struct rank *rank) {
+static void lack_descriptors(struct rank *rank) {
     const int culprit = *(const int *)rank->user;
     quern_group *group;
     char words[200];
@@ -245,12 +244,11 @@ static quern_status lack_descriptors(struct rank *rank) {
              "which # are open", culprit);
     if (rank->rank == culprit) leave_descriptors(rank, 6);
     hear_of_shortage(rank, quern_group_create(&args, 1, &group), words);
-    return QUERN_OK;
 }
 
 Test(descriptors, all_ranks_hear_which_one_has_too_few) {
     for (int culprit = 0; culprit < 4; culprit++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = lack_descriptors, .user = &culprit);
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = lack_descriptors, .user = &culprit);
 }
 
 /* Each rank has enough for itself; all of a host are of one process, which has not. */
@@ -305,7 +303,7 @@ int __wrap_connect(int socket, const struct sockaddr *name, socklen_t bytes) {
     return is_stream && kind == SOCK_STREAM && fails_now(false) ? -1 : __real_connect(socket, name, bytes);
 }
 
-static quern_status fail_a_call(struct rank *rank) {
+static void fail_a_call(struct rank *rank) {
     const struct failure *failure = rank->user;
     quern_group *group;
     char words[200];
@@ -316,7 +314,6 @@ static quern_status fail_a_call(struct rank *rank) {
     snprintf(words, sizeof words, "%s%s%s", failure->before ? failure->before : "", failure->before ? strerror(failure->error) : "",
              failure->words);
     hear_of_shortage(rank, status, words);
-    return QUERN_OK;
 }
 
 /* At the place of meeting, and on the way there.  The number is that of the ranks of the process that have joined until then. */
@@ -329,5 +326,5 @@ Test(descriptors, all_ranks_hear_what_the_system_lacks) {
         {2, 0, EADDRNOTAVAIL, false, "going to the place of meeting: ", ": no local port is free"},
     };
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = fail_a_call, .user = &failures[i]);
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = fail_a_call, .user = &failures[i]);
 }

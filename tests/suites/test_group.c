@@ -195,7 +195,7 @@ TEST_GROUP(group, takes_one_handle_of_a_thread, .kind = RANK_THREADS, .count = 2
 
 /* ---- joining ---- */
 
-static quern_status create_again_and_again(struct rank *rank) {
+static void create_again_and_again(struct rank *rank) {
     for (int round = 0; round < *(const int *)rank->user; round++) {
         quern_group *group = rank_group(rank, RANK_LIMIT);
         rank_check(rank, quern_group_rank(group) == rank->rank && quern_group_size(group) == rank->ranks, "rank %d of %d",
@@ -204,12 +204,11 @@ static quern_status create_again_and_again(struct rank *rank) {
         rank_ok(rank, quern_group_status(group));
         rank_ok(rank, quern_group_destroy(group));
     }
-    return QUERN_OK;
 }
 
 Test(group, may_have_the_same_name_again_at_once) {
-    check_ranks(.kind = RANK_BOTH, .count = 3, .function = create_again_and_again, .user = &(int){300});
-    check_ranks(.kind = RANK_BOTH, .count = 33, .function = create_again_and_again, .user = &(int){5});
+    check_ranks(.kind = RANK_BOTH, .count = 3, .body = create_again_and_again, .user = &(int){300});
+    check_ranks(.kind = RANK_BOTH, .count = 33, .body = create_again_and_again, .user = &(int){5});
 }
 
 /* Rank 0 reads the file that the others create. */
@@ -291,7 +290,7 @@ static void come_as(struct rank *rank, int ranks, int other, int expected) {
 }
 
 /* With a rank that has no place: each of them in threads, some in processes.  Then with a rank that has one. */
-static quern_status come_without_a_place(struct rank *rank) {
+static void come_without_a_place(struct rank *rank) {
     for (int ranks = 2; ranks < QUERN_MAX_RANKS; ranks++) {
         const int most = QUERN_MAX_RANKS - 1, step = rank->kind == RANK_THREADS ? 1 : (most - ranks) / 2 + 1;
         for (int other = ranks; other < most; other += step) come_as(rank, ranks, other, QUERN_MAX_RANKS);
@@ -299,7 +298,6 @@ static quern_status come_without_a_place(struct rank *rank) {
         come_as(rank, ranks, 1, ranks + 1);
         come_as(rank, ranks + 1, 1, ranks);
     }
-    return QUERN_OK;
 }
 
 static quern_status disagree_on_epochs(struct rank *rank) {
@@ -311,7 +309,7 @@ static quern_status disagree_on_epochs(struct rank *rank) {
 Test(group, refuses_ranks_that_disagree) {
     check_ranks(.kind = RANK_BOTH, .count = 2, .function = disagree_on_ranks);
     check_ranks(.kind = RANK_BOTH, .count = 2, .function = disagree_on_epochs);
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = come_without_a_place);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .body = come_without_a_place);
 }
 
 /* The file of a group that another version of the library is forming, as its maker holds it. */

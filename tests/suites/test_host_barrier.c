@@ -111,7 +111,7 @@ static void end_sleep(struct rank *rank, quern_group *group, enum ending ending,
 }
 
 /* The others wait in a barrier of the first two ranks; before an abort in a split, or a barrier of all or of all but the last. */
-static quern_status sleep_until_the_end(struct rank *rank) {
+static void sleep_until_the_end(struct rank *rank) {
     static const int first_ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
     const enum ending ending = *(const enum ending *)rank->user;
     for (int round = 0; round < 12; round++) {
@@ -134,14 +134,13 @@ static quern_status sleep_until_the_end(struct rank *rank) {
         rank_check(rank, part == group, "a failed split wrote");
         rank_ok(rank, quern_group_destroy(group));
     }
-    return QUERN_OK;
 }
 
 Test(host_barrier, wakes_sleepers_at_once) {
     static const enum ending endings[] = {ARRIVES, ABORTS, ABORTS_IN_THREAD};
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = sleep_until_the_end, RANKS_EACH(endings));
-    check_ranks(.kind = RANK_BOTH, .count = 3, .function = sleep_until_the_end, RANKS_EACH(endings));
-    check_ranks(.kind = RANK_BOTH, .count = 9, .function = sleep_until_the_end, .user = &(enum ending){ABORTS});
+    check_ranks(.kind = RANK_BOTH, .count = 2, .body = sleep_until_the_end, RANKS_EACH(endings));
+    check_ranks(.kind = RANK_BOTH, .count = 3, .body = sleep_until_the_end, RANKS_EACH(endings));
+    check_ranks(.kind = RANK_BOTH, .count = 9, .body = sleep_until_the_end, .user = &(enum ending){ABORTS});
 }
 
 static const uint32_t first[] = {0xFFFFFFF0, 0xFFFFFFFF, 0x7FFFFFF0, 0x80000000};

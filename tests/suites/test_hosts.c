@@ -242,13 +242,12 @@ static quern_status meet_over_six(struct rank *rank) {
     return ragged_run_batch(rank);
 }
 
-static quern_status miss_the_place_of_six(struct rank *rank) {
+static void miss_the_place_of_six(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, 0.5);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     hosts->meet = rank->user;
-    if (rank->rank == 0) return QUERN_OK;
+    if (rank->rank == 0) return;
     rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, hosts->meet);
-    return QUERN_OK;
 }
 
 Test(hosts, over_ipv6) {
@@ -256,7 +255,7 @@ Test(hosts, over_ipv6) {
     if (!choose_port(place)) cr_skip_test("no IPv6 here: [::1] cannot be bound");
     check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = meet_over_six, .user = place,
                 .shared_bytes = sizeof(struct hosts_board));
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = miss_the_place_of_six, .user = place);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = miss_the_place_of_six, .user = place);
 }
 
 /* One host that meets over the network has a plain group. */
@@ -346,12 +345,11 @@ Test(hosts, listeners_have_ports_of_a_range) {
     }
 }
 
-static quern_status refuse_ports(struct rank *rank) {
+static void refuse_ports(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     char detail[100];
     snprintf(detail, sizeof detail, "QUERN_PORTS is \"%s\": expected FIRST-LAST", (const char *)rank->user);
     rank_refuse_group(rank, &args, QUERN_INVALID_ARGUMENT, detail);
-    return QUERN_OK;
 }
 
 Test(hosts, ports_that_are_none) {
@@ -359,7 +357,7 @@ Test(hosts, ports_that_are_none) {
                                         "4711-0", "4711-65536", "4711-4712x", "a-b",       "1-2-3"};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         setenv("QUERN_PORTS", wrong[i], 1);
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_ports, .user = wrong[i]);
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = refuse_ports, .user = wrong[i]);
     }
 }
 

@@ -236,7 +236,7 @@ struct fault {
 };
 
 /* Exchanges until a call fails, as it does on all ranks alike. */
-static quern_status exchange_until_the_end(struct rank *rank) {
+static void exchange_until_the_end(struct rank *rank) {
     enum { SLICE = 300000 };
     const struct fault *fault = rank->user;
     quern_group *group = rank_group(rank, RANK_LIMIT);
@@ -256,7 +256,6 @@ static quern_status exchange_until_the_end(struct rank *rank) {
         for (size_t i = 0; i < exchange.bytes; i += 4096) ((volatile char *)exchange.workspace)[i]++;
     memset(input, 1, 4 * SLICE);   /* it is the caller's again: the stand-in ends the process if it finds it changed */
     memset(output, 1, 4 * SLICE);
-    return QUERN_OK;
 }
 
 Test(hosts_carrier, faults_are_statuses) {
@@ -271,7 +270,7 @@ Test(hosts_carrier, faults_are_statuses) {
                 faults[i].choice.culprit = 1;
                 faults[i].choice.borrows = kinds[kind]->borrows;
                 faults[i].choice.longest = kinds[kind]->longest;
-                check_ranks(.kind = rank_kinds[at % 2], .count = 4, .hosts = 2, .function = exchange_until_the_end,
+                check_ranks(.kind = rank_kinds[at % 2], .count = 4, .hosts = 2, .body = exchange_until_the_end,
                             .user = &faults[i], .carrier = &faults[i].choice);
             }
         }
@@ -281,7 +280,7 @@ Test(hosts_carrier, memory_that_is_kept_is_named) {
     static const struct fault kept = {{.borrows = true, .hangs_at = 40, .culprit = 1, .keeps = true}, QUERN_PEER_TIMEOUT,
                                       QUERN_PEER_LOST,
                                       " waited ", "stand-in does not give back the memory of a message of rank #: keep", 5};
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = exchange_until_the_end, .user = &kept,
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = exchange_until_the_end, .user = &kept,
                 .carrier = &kept.choice);
 }
 

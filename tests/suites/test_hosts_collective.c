@@ -63,7 +63,7 @@ struct far {
     struct collective_batch batch;
 };
 
-static quern_status run_far(struct rank *rank) {
+static void run_far(struct rank *rank) {
     const struct far *far = rank->user;
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     char report[4096];
@@ -73,7 +73,6 @@ static quern_status run_far(struct rank *rank) {
     quern_group_report(bench.group, report, sizeof report);
     rank_check(rank, strstr(report, "host 1 at 10.79.0.2: ranks"), "%s", report);
     rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
-    return QUERN_OK;
 }
 
 Test(hosts_collective, random_cases_over_a_network) {
@@ -83,7 +82,7 @@ Test(hosts_collective, random_cases_over_a_network) {
     if (!network_put_up(&far.network)) cr_skip_test("no network namespaces here: they need root and the ip command");
     for (size_t i = 0; i < COUNT(far_shapes) && !wrong; i++)
         wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = far_shapes[i].ranks, .hosts = far_shapes[i].hosts,
-                                          .user = &far, .function = run_far});
+                                          .user = &far, .body = run_far});
     network_take_down(&far.network);
     check(!wrong, "%s", wrong);
 }
@@ -98,7 +97,7 @@ struct traffic {
     double sent[4];                  /* by the members of each host, in pieces of `count` elements */
 };
 
-static quern_status count_bytes(struct rank *rank) {
+static void count_bytes(struct rank *rank) {
     enum { ELEMENTS = 64 << 10 };
     const struct traffic *traffic = rank->user;
     const int64_t width = traffic->dtype == QUERN_F32 ? 4 : 2, piece = ELEMENTS * width;
@@ -121,7 +120,6 @@ static quern_status count_bytes(struct rank *rank) {
     }
     free(input);
     free(output);
-    return QUERN_OK;
 }
 
 Test(hosts_collective, bytes_between_hosts) {
@@ -139,7 +137,7 @@ Test(hosts_collective, bytes_between_hosts) {
         {SCATTER, QUERN_F32, SUM, 3, 12, 0, {16, 12, 8}},
     };
     for (size_t i = 0; i < COUNT(traffics); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = traffics[i].ranks, .hosts = traffics[i].hosts, .function = count_bytes,
+        check_ranks(.kind = RANK_PROCESSES, .count = traffics[i].ranks, .hosts = traffics[i].hosts, .body = count_bytes,
                     .user = &traffics[i], .carrier = &borrows, .shared_bytes = 4 * sizeof(uint64_t));
 }
 

@@ -45,7 +45,7 @@ struct death {
     const char *detail;
 };
 
-static quern_status die_at(struct rank *rank) {
+static void die_at(struct rank *rank) {
     const struct death *death = rank->user;
     struct counted_carrier counter = {.carrier = NULL};
     struct rank_bench bench;
@@ -54,7 +54,6 @@ static quern_status die_at(struct rank *rank) {
     counter.messages = 0;
     if (rank->rank == death->by) counter.dies_at = death->at;
     rank_refused(rank, run_until(&bench, 1000), QUERN_PEER_LOST, death->detail);
-    return QUERN_OK;
 }
 
 /* At messages of the first calls: in the entry, in each step, in small calls.  Without rank 2 its host has no leader. */
@@ -62,7 +61,7 @@ Test(hosts_collective_ends, a_rank_dies_at_any_message) {
     static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
     for (unsigned at = 1; at < (unsigned)test_size(60, 30); at += 1 + at / 6) {
         const struct death death = {at, at % 2 ? 3 : 2, at % 2 ? "rank 3 (process " : " has ended"};
-        const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = die_at,
+        const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = die_at,
                                                       .user = &death, .carrier = at % 3 ? &borrows : &copies,
                                                       .may_die = 1u << death.by});
         check(!wrong, "at message %u: %s", at, wrong);
@@ -98,7 +97,7 @@ struct parting {
     const char *detail;
 };
 
-static quern_status part(struct rank *rank) {
+static void part(struct rank *rank) {
     const struct parting *parting = rank->user;
     float input[4] = {0}, output[4];
     struct rank_bench bench;
@@ -110,13 +109,12 @@ static quern_status part(struct rank *rank) {
         if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(bench.group, "it is Friday"));
         if (parting->how == STAYS_AWAY) rank_line_up(rank);
         rank_bench_close(&bench);
-        return QUERN_OK;
+        return;
     }
     args.timeout = parting->how == STAYS_AWAY && rank->rank == parting->by - 1 ? 0.3 : RANK_LIMIT;
     rank_refused(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL), parting->status, parting->detail);
     if (parting->how == STAYS_AWAY) rank_line_up(rank);
     rank_bench_close(&bench);
-    return QUERN_OK;
 }
 
 Test(hosts_collective_ends, ranks_that_part) {
@@ -127,13 +125,13 @@ Test(hosts_collective_ends, ranks_that_part) {
     };
     for (size_t i = 0; i < COUNT(partings); i++)
         for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-            check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = part, .user = &partings[i]);
+            check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .body = part, .user = &partings[i]);
 }
 
 /* ---- a cable that is pulled ---- */
 
 /* The last host loses its cable between two calls, or in one: nothing arrives any more, and no connection says so. */
-static quern_status run_until_the_cable_is_pulled(struct rank *rank) {
+static void run_until_the_cable_is_pulled(struct rank *rank) {
     const struct network *network = rank->user;
     struct rank_bench bench;
     network_move_in(rank, network);
@@ -145,7 +143,6 @@ static quern_status run_until_the_cable_is_pulled(struct rank *rank) {
     rank_status(rank, run_until(&bench, INT32_MAX), QUERN_PEER_LOST);
     rank_check(rank, rank_now() - began < RANK_SOON, "noticed after %g s", rank_now() - began);
     rank_check_detail(rank, "its host is silent");
-    return QUERN_OK;
 }
 
 Test(hosts_collective_ends, a_pulled_cable) {
@@ -155,7 +152,7 @@ Test(hosts_collective_ends, a_pulled_cable) {
     if (!network_put_up(&network)) cr_skip_test("no network namespaces here: they need root and the ip command");
     for (size_t i = 0; i < COUNT(far_shapes) && !wrong; i++) {
         wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = far_shapes[i].ranks, .hosts = far_shapes[i].hosts,
-                                          .user = &network, .function = run_until_the_cable_is_pulled, .watches_heartbeat = true});
+                                          .user = &network, .body = run_until_the_cable_is_pulled, .watches_heartbeat = true});
         if (!network_set_cable(&network, far_shapes[i].hosts - 1, true)) wrong = "the cable cannot be put in";
     }
     network_take_down(&network);

@@ -56,7 +56,7 @@ static quern_status make_trouble(struct rank *rank, quern_group *group, int roun
     return quern_barrier(group, NULL, NULL);
 }
 
-static quern_status disagree(struct rank *rank) {
+static void disagree(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
     for (int round = 0; round < rounds; round++) {
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);
@@ -76,12 +76,11 @@ static quern_status disagree(struct rank *rank) {
         compare(rank, round);
         rank_ok(rank, quern_group_destroy(group));
     }
-    return QUERN_OK;
 }
 
 static void check_shape(int hosts, int ranks) {
     const int rounds = (int)test_size(40, 10);
-    check_ranks(.kind = RANK_BOTH, .hosts = hosts, .count = ranks, .function = disagree, .user = &rounds,
+    check_ranks(.kind = RANK_BOTH, .hosts = hosts, .count = ranks, .body = disagree, .user = &rounds,
                 .shared_bytes = sizeof(struct board));
 }
 

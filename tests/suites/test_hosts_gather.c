@@ -213,17 +213,16 @@ Test(hosts_gather, a_slot_that_two_ranks_have) {
 
 /* ---- more ranks than sockets serve ---- */
 
-static quern_status be_too_many(struct rank *rank) {
+static void be_too_many(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
     rank_hosts_args(&args)->transports = "sockets";
     rank_refuse_group(rank, &args, QUERN_NOT_SUPPORTED, "3 ranks of several hosts: sockets serve up to 2");
-    return QUERN_OK;
 }
 
 Test(hosts_gather, ranks_that_are_too_many_for_sockets) {
     quern_most_over_sockets = 2;
-    check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .function = be_too_many, .shared_bytes = sizeof(struct gather_store));
+    check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .body = be_too_many, .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- addresses ---- */
@@ -265,7 +264,7 @@ static int gather_flipped(void *user, const void *mine, size_t bytes, void *all)
     return failed;
 }
 
-static quern_status meet_flipped(struct rank *rank) {
+static void meet_flipped(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     const int rounds = *(const int *)rank->user;
     for (int round = 0; round < rounds; round++) {
@@ -275,11 +274,10 @@ static quern_status meet_flipped(struct rank *rank) {
         args.job = (uint64_t)round;
         rank_refuse_group(rank, &args, QUERN_PEER_MISMATCH, "all_gather gave");
     }
-    return QUERN_OK;
 }
 
 Test(hosts_gather, flipped_bits) {
     const int rounds = (int)test_size(1000, 100);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = meet_flipped, .user = &rounds,
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = meet_flipped, .user = &rounds,
                 .shared_bytes = sizeof(struct gather_store));
 }

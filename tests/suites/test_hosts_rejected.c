@@ -222,7 +222,7 @@ static const struct misfit {
     {3, 3, 2, true, QUERN_SYSTEM_ERROR, "rank 2: listening at 192.0.2.1", .meet = "192.0.2.1"},
 };
 
-static quern_status join_unfit(struct rank *rank) {
+static void join_unfit(struct rank *rank) {
     const struct misfit *misfit = rank->user;
     struct gatherer gatherer = {.rank = rank};
     quern_group_args args = rank_group_args(rank, misfit->status == QUERN_PEER_TIMEOUT ? LATE : RANK_LIMIT);
@@ -241,14 +241,13 @@ static quern_status join_unfit(struct rank *rank) {
     }
     rank_line_up(rank);
     rank_refuse_group(rank, &args, misfit->status, has_own ? misfit->own_detail : misfit->detail);
-    return QUERN_OK;
 }
 
 Test(hosts_rejected, ranks_that_do_not_fit_together) {
     for (size_t i = 0; i < COUNT(misfits); i++) {
         const char *wrong = ranks_run(&(struct ranks){.kind = misfits[i].gathers ? RANK_BOTH : RANK_PROCESSES, .user = &misfits[i],
                                                       .count = misfits[i].count, .hosts = misfits[i].hosts,
-                                                      .function = join_unfit});
+                                                      .body = join_unfit});
         check(!wrong, "misfit %zu: %s", i, wrong);
     }
 }
@@ -265,14 +264,13 @@ TEST_RANKS(hosts_rejected, a_host_that_awaits_too_many_says_so, .kind = RANK_PRO
 /* ---- a place that cannot be opened ---- */
 
 /* Of another program, which is silent or hangs up, or of another machine: the ranks of rank 0's host hear it at once. */
-static quern_status have_no_place(struct rank *rank) {
+static void have_no_place(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
-    if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
+    if (rank_host(rank, rank->rank) == 1) return;
     if (rank->user) hosts->meet = rank->user;
     rank_refuse_group(rank, &args, QUERN_SYSTEM_ERROR, hosts->meet);
     if (rank->rank == 1) rank_check_detail(rank, "rank 0: ");
-    return QUERN_OK;
 }
 
 static void *hang_up(void *listener) {
@@ -289,7 +287,7 @@ Test(hosts_rejected, a_port_of_another_program) {
         check(other >= 0 && listen(other, 8) == 0, "no port");
         snprintf(meet, sizeof meet, "127.0.0.2:%d", ntohs(name.sin_port));
         if (answers) check(pthread_create(&thread, NULL, hang_up, &other) == 0, "no thread");
-        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = have_no_place, .user = meet);
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = have_no_place, .user = meet);
         shutdown(other, SHUT_RDWR);
         if (answers) pthread_join(thread, NULL);
         close(other);
@@ -297,20 +295,19 @@ Test(hosts_rejected, a_port_of_another_program) {
 }
 
 Test(hosts_rejected, an_address_of_another_machine) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = have_no_place, .user = "192.0.2.1:4711");
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = have_no_place, .user = "192.0.2.1:4711");
 }
 
-static quern_status stay_away(struct rank *rank) {
+static void stay_away(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, LATE);
     rank_line_up(rank);
-    if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
+    if (rank_host(rank, rank->rank) == 1) return;
     rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "rank 2, rank 3, whose hosts did not come");
-    return QUERN_OK;
 }
 
 Test(hosts_rejected, a_host_that_does_not_come_is_named) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 6, .hosts = 3, .function = stay_away);
-    check_ranks(.kind = RANK_THREADS, .count = 6, .hosts = 3, .function = stay_away);
+    check_ranks(.kind = RANK_PROCESSES, .count = 6, .hosts = 3, .body = stay_away);
+    check_ranks(.kind = RANK_THREADS, .count = 6, .hosts = 3, .body = stay_away);
 }
 
 TEST_RANKS(hosts_rejected, a_place_where_nobody_is, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
@@ -346,7 +343,7 @@ static bool bring_facts(int one, const unsigned char *session, struct played_car
     return quern_receive_all(one, &heard, sizeof heard, quern_now() + 60000000000) && heard.status == QUERN_OK;
 }
 
-static quern_status hold_the_place(struct rank *rank) {
+static void hold_the_place(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
     int *ended = rank->shared;  /* rounds */
     for (int round = 0; round < rounds; round++) {
@@ -377,12 +374,11 @@ static quern_status hold_the_place(struct rank *rank) {
         }
         rank_line_up(rank);
     }
-    return QUERN_OK;
 }
 
 Test(hosts_rejected, fuzzed_facts) {
     const int rounds = (int)test_size(60, 15);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hold_the_place, .user = &rounds, .shared_bytes = 64);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = hold_the_place, .user = &rounds, .shared_bytes = 64);
 }
 
 /* ---- a host that comes to the meeting and ends while the others connect ---- */
@@ -410,27 +406,26 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
         if (lines[i] >= 0) close(lines[i]);
 }
 
-static quern_status meet_one_who_ends(struct rank *rank) {
+static void meet_one_who_ends(struct rank *rank) {
     const bool is_last = rank->ranks == 3;       /* then rank 2 waits for rank 1 to its limit, and rank 0 for rank 2 */
     quern_group_args args = rank_group_args(rank, is_last && rank->rank == 2 ? LATE : RANK_LIMIT);
     if (rank->rank == 1) {
         pose_as_a_host(rank, &args, is_last);
-        return QUERN_OK;
+        return;
     }
     rank_refuse_group(rank, &args, is_last ? QUERN_PEER_TIMEOUT : QUERN_PEER_LOST,
                       is_last ? "rank 2 waited # s for connections with rank 1 (process 0 on host 127.0.0.2)"
                               : "rank 1 (process 0 on host 127.0.0.2) has ended, or has given up, while rank 0 waited for "
                                 "connections");
-    return QUERN_OK;
 }
 
 Test(hosts_rejected, a_host_that_ends_while_others_connect) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = meet_one_who_ends);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = meet_one_who_ends);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = meet_one_who_ends);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .body = meet_one_who_ends);
 }
 
 /* Messages between ranks: rank 1 writes bytes of its own into its connection, and rank 0 is in a call. */
-static quern_status talk_rubbish(struct rank *rank) {
+static void talk_rubbish(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
     unsigned char input[256] = {0}, output[512], guard[512];
     memset(guard, 9, sizeof guard);
@@ -473,12 +468,11 @@ static quern_status talk_rubbish(struct rank *rank) {
         rank_ok(rank, quern_group_destroy(group));
         rank_line_up(rank);
     }
-    return QUERN_OK;
 }
 
 Test(hosts_rejected, fuzzed_messages) {
     const int rounds = (int)test_size(100, 20);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = talk_rubbish, .user = &rounds);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = talk_rubbish, .user = &rounds);
 }
 
 /*

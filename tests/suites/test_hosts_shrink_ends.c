@@ -86,7 +86,7 @@ static void meet_the_fate(struct rank *rank, quern_group *group) {
     raise(SIGKILL);
 }
 
-static quern_status lose_the_subject(struct rank *rank) {
+static void lose_the_subject(struct rank *rank) {
     const struct plan *plan = rank->user;
     quern_group *group = shrink_case_group(rank, plan->limit), *new = NULL;
     progress = rank->shared;
@@ -102,14 +102,13 @@ static quern_status lose_the_subject(struct rank *rank) {
         shrink_case_run(rank, group, living);
     }
     __atomic_add_fetch(&progress->ended, 1, __ATOMIC_ACQ_REL);
-    return QUERN_OK;
 }
 
 static void check_plan(int ranks, struct plan plan) {
     bool may_die[8] = {false};
     may_die[plan.subject] = true;
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .user = &plan,
-                                                       .function = lose_the_subject, .watches_heartbeat = plan.fate == STOPPED,
+                                                       .body = lose_the_subject, .watches_heartbeat = plan.fate == STOPPED,
                                                        .shared_bytes = sizeof(struct progress)});
     const struct progress *made = ranks_shared(run);
     for (int i = 0; plan.fate == STOPPED && i < 60000 && __atomic_load_n(&made->ended, __ATOMIC_ACQUIRE) < (unsigned)ranks - 1; i++)

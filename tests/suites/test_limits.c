@@ -220,35 +220,33 @@ static void wait_with(struct rank *rank, const struct wait *wait, int kind) {
     close_post(post);
 }
 
-static quern_status wait_with_each(struct rank *rank) {
+static void wait_with_each(struct rank *rank) {
     for (size_t i = 0; i < COUNT(waits); i++)
         for (int kind = 1; kind < LIMITS; kind *= 2)
             if (waits[i].limits & kind && !(waits[i].one_host && rank->hosts)) wait_with(rank, &waits[i], kind);
-    return QUERN_OK;
 }
 
 Test(limits, each_ends_the_wait_that_has_it) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = wait_with_each, .shared_bytes = sizeof(double));
+    check_ranks(.kind = RANK_BOTH, .count = 2, .body = wait_with_each, .shared_bytes = sizeof(double));
     for (int ranks = 2; ranks <= MOST; ranks++)  /* of two hosts, on each of which one rank is, or beside rank 0 another one */
-        check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = 2, .function = wait_with_each, .shared_bytes = sizeof(double));
+        check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = 2, .body = wait_with_each, .shared_bytes = sizeof(double));
 }
 
 /* ---- the creation ---- */
 
 /* By first_timeout, or without it by timeout. */
-static quern_status create_alone(struct rank *rank) {
+static void create_alone(struct rank *rank) {
     const bool has_first = *(const bool *)rank->user;
     const double began = rank_now();
     quern_group_args args = rank_group_args(rank, has_first ? RANK_LIMIT : SHORT);
     args.first_timeout = has_first ? SHORT : 0;
-    if (rank->rank) return QUERN_OK;
+    if (rank->rank) return;
     rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "");
     rank_check(rank, rank_now() - began >= SHORT && rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
-    return QUERN_OK;
 }
 
 Test(limits, either_ends_the_creation) {
     for (int hosts = 0; hosts <= 2; hosts += 2)
         for (int has_first = 0; has_first < 2; has_first++)
-            check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = hosts, .function = create_alone, .user = &(bool){has_first});
+            check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = hosts, .body = create_alone, .user = &(bool){has_first});
 }

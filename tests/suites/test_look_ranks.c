@@ -229,7 +229,7 @@ struct second {
     const char *name;
 };
 
-static quern_status be_in_two_groups(struct rank *rank) {
+static void be_in_two_groups(struct rank *rank) {
     const struct second *second = rank->user;
     quern_group *groups[] = {rank_group(rank, RANK_LIMIT), NULL};
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
@@ -242,7 +242,6 @@ static quern_status be_in_two_groups(struct rank *rank) {
     for (int i = 0; i < 2; i++) rank_ok(rank, quern_barrier(groups[i], NULL, NULL));
     if (rank->rank == 0) rank_ok(rank, quern_trace_end());
     for (int i = 0; i < 2; i++) rank_ok(rank, quern_group_destroy(groups[i]));
-    return QUERN_OK;
 }
 
 Test(look_ranks, a_thread_that_is_several_ranks_has_no_name_of_one) {
@@ -251,7 +250,7 @@ Test(look_ranks, a_thread_that_is_several_ranks_has_no_name_of_one) {
         struct places places;
         struct second second = seconds[i];
         second.places = open_places(&places);
-        check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = be_in_two_groups, .user = &second);
+        check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .body = be_in_two_groups, .user = &second);
         find_in(places.trace, "thread_name", second.name);
     }
 }

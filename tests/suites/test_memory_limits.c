@@ -455,7 +455,7 @@ static quern_status allocate(quern_group *group_of, size_t mib, char **memory) {
 }
 
 /* The system would kill a rank that fills more than the limit. */
-static quern_status ask_for_too_much(struct rank *rank) {
+static void ask_for_too_much(struct rank *rank) {
     char *memory;
     rank_check(rank, enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
@@ -467,11 +467,10 @@ static quern_status ask_for_too_much(struct rank *rank) {
     rank_ok(rank, quern_barrier(ranks, NULL, NULL));
     rank_status(rank, allocate(ranks, 20, &memory), QUERN_OUT_OF_MEMORY);  /* what is in use counts */
     rank_ok(rank, quern_group_destroy(ranks));
-    return QUERN_OK;
 }
 
 /* The limit of one rank's group is not that of the others. */
-static quern_status ask_beside_a_limit(struct rank *rank) {
+static void ask_beside_a_limit(struct rank *rank) {
     char *memory;
     rank_check(rank, rank->rank || enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
@@ -482,7 +481,6 @@ static quern_status ask_beside_a_limit(struct rank *rank) {
     rank_status(rank, quern_symmetric_alloc(&ranks, 1, rank->rank ? &little : &much, (void **)&memory), QUERN_OUT_OF_MEMORY);
     rank_check_detail(rank, "its memory limit leaves");
     rank_ok(rank, quern_group_destroy(ranks));
-    return QUERN_OK;
 }
 
 Test(memory_limits, of_ranks) {
@@ -490,13 +488,13 @@ Test(memory_limits, of_ranks) {
     snprintf(bytes, sizeof bytes, "%d", LIMIT_MIB << 20);
     if (!make_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes", bytes) && !make_group("/sys/fs/cgroup", "memory.max", bytes))
         cr_skip_test("no control group of memory can be made here");
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = ask_for_too_much, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = ask_beside_a_limit, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = ask_for_too_much, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .body = ask_beside_a_limit, .shared_bytes = 4096);
     remove_group();
 }
 
 /* The first two ranks have one core together, the third is not in their group. */
-static quern_status poll_in_short_time(struct rank *rank) {
+static void poll_in_short_time(struct rank *rank) {
     struct quern_membership *member;
     rank_check(rank, rank->rank == 2 || enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
@@ -504,7 +502,6 @@ static quern_status poll_in_short_time(struct rank *rank) {
     rank_check(rank, member->roster->is_crowded && member->polls.spins < 100, "%d spins", member->polls.spins);
     for (int i = 0; i < 100; i++) rank_ok(rank, quern_barrier(ranks, NULL, NULL));
     rank_ok(rank, quern_group_destroy(ranks));
-    return QUERN_OK;
 }
 
 static int count_cores(void) {
@@ -514,23 +511,22 @@ static int count_cores(void) {
 }
 
 /* A rank has a core of its own, by its quota. */
-static quern_status poll_in_enough_time(struct rank *rank) {
+static void poll_in_enough_time(struct rank *rank) {
     struct quern_membership *member;
     rank_check(rank, rank->rank || enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(ranks, &member));
     rank_check(rank, member->polls.spins > 100 || count_cores() < 2, "%d spins", member->polls.spins);
     rank_ok(rank, quern_group_destroy(ranks));
-    return QUERN_OK;
 }
 
 Test(memory_limits, ranks_that_are_short_of_time_do_not_poll) {
     if (!make_group("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "100000") &&
         !make_group("/sys/fs/cgroup", "cpu.max", "100000 100000"))
         cr_skip_test("no control group of processor time can be made here");
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = poll_in_short_time, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = poll_in_short_time, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = poll_in_enough_time, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = poll_in_short_time, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .body = poll_in_short_time, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = poll_in_enough_time, .shared_bytes = 4096);
     remove_group();
 }
 

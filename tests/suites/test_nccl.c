@@ -545,7 +545,7 @@ static const struct rule rules[] = {
 static void forget_id(const struct rank *rank) { shm_unlink(((const struct board *)rank->shared)->id.internal); }
 
 /* The process ends with the rank, so what else is left open does not matter. */
-static quern_status break_rule(struct rank *rank) {
+static void break_rule(struct rank *rank) {
     const struct rule *rule = rank->user;
     struct side side;
     char texts[4096];
@@ -558,30 +558,28 @@ static quern_status break_rule(struct rank *rank) {
     const bool must = rule->ranks == 1 || strstr(rule->complaint, rank->rank ? "rank 1 " : "rank 0 ") == rule->complaint;
     rank_check(rank, !must || strstr(texts, rule->complaint), "%s: \"%s\" does not speak of \"%s\"", rule->name, texts,
                rule->complaint);
-    return QUERN_OK;
 }
 
 Test(nccl, each_broken_rule_is_found) {
     if (!is_emulated()) cr_skip_test("the stand-in is beside the emulator");
     setenv("QUERN_EMULATOR", "9.0,9.0,9.0,9.0", 1);
     for (size_t i = 0; i < COUNT(rules); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = rules[i].ranks, .function = break_rule, .user = &rules[i],
+        check_ranks(.kind = RANK_PROCESSES, .count = rules[i].ranks, .body = break_rule, .user = &rules[i],
                     .shared_bytes = sizeof(struct board));
 }
 
 /* Without a test that forgives, a broken rule ends the program. */
-static quern_status break_unforgiven(struct rank *rank) {
+static void break_unforgiven(struct rank *rank) {
     struct side side;
     begin_side(&side, rank);
     forget_id(rank);
     send_too_early(&side);
-    return QUERN_OK;
 }
 
 Test(nccl, a_broken_rule_ends_the_program) {
     if (!is_emulated()) cr_skip_test("the stand-in is beside the emulator");
     setenv("QUERN_EMULATOR", "9.0", 1);
-    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = break_unforgiven,
+    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .body = break_unforgiven,
                                                   .shared_bytes = sizeof(struct board)});
     check(wrong && strstr(wrong, "signal 6"), "%s", wrong ? wrong : "it has returned");
 }

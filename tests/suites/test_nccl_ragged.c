@@ -43,7 +43,7 @@ struct stripes {
     long messages;           /* to and from each other rank */
 };
 
-static quern_status send_stripes(struct rank *rank) {
+static void send_stripes(struct rank *rank) {
     const struct stripes *stripes = rank->user;
     const int entries = rank->ranks * stripes->updates;
     struct rank_bench bench CLOSED_BY(rank_bench_close);
@@ -75,7 +75,6 @@ static quern_status send_stripes(struct rank *rank) {
     }
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     free(from);
-    return QUERN_OK;
 }
 
 /* Updates that follow each other are one message.  The last are more than one group of NCCL holds: both ends divide them alike, or
@@ -83,7 +82,7 @@ static quern_status send_stripes(struct rank *rank) {
 Test(nccl_ragged, messages) {
     static const struct stripes rows[] = {{3, 32, 1, 1}, {3, 32, 2, 32}, {2, 3000, 2, 3000}};
     for (size_t i = 0; i < COUNT(rows); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = rows[i].ranks, .hosts = 2, .function = send_stripes, .user = &rows[i],
+        check_ranks(.kind = RANK_PROCESSES, .count = rows[i].ranks, .hosts = 2, .body = send_stripes, .user = &rows[i],
                     .nccl = "");
 }
 

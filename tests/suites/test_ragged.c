@@ -179,7 +179,7 @@ Test(ragged, many_small_slices) {
 enum { WIDE_ROWS = 32, WIDE_ROW_BYTES = 65536 };
 
 /* Rank 0 sends nothing and receives 2 MiB; it only waits. */
-static quern_status receive_only(struct rank *rank) {
+static void receive_only(struct rank *rank) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     const int64_t zero[2] = {0, 0}, rows[2] = {WIDE_ROWS, 0};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
@@ -197,13 +197,12 @@ static quern_status receive_only(struct rank *rank) {
         for (int64_t i = 0; rank->rank == 0 && i < WIDE_ROWS * WIDE_ROW_BYTES; i++)
             rank_check(rank, data[i] == round, "round %d: byte %lld is %d on return", round, (long long)i, data[i]);
     }
-    return QUERN_OK;
 }
 
 Test(ragged, output_is_complete_on_return_and_input_may_change) {
     static const int symmetric = 1;
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = receive_only);
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = receive_only, .user = &symmetric);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .body = receive_only);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .body = receive_only, .user = &symmetric);
 }
 
 /* One rank arrives late, and uses its output until then. */
@@ -244,7 +243,7 @@ static int32_t way_bytes(int64_t call, int from, int to) {
 static unsigned char way_value(int64_t call, int from, int to) { return (unsigned char)(1 + (call * 16 + from * 4 + to) % 250); }
 
 /* Some ranks have a private output, or check overlaps: they do not offer the same ways as the others. */
-static quern_status change_ways(struct rank *rank) {
+static void change_ways(struct rank *rank) {
     struct rank_bench bench;
     const int ranks = rank->ranks, me = rank->rank;
     unsigned char *input = malloc(WAY_RANKS * WAY_BYTES), *private_output = malloc(WAY_RANKS * WAY_BYTES);
@@ -278,11 +277,10 @@ static quern_status change_ways(struct rank *rank) {
     rank_bench_close(&bench);
     free(input);
     free(private_output);
-    return QUERN_OK;
 }
 
 Test(ragged, ways_change_from_call_to_call) {
-    for (int ranks = 2; ranks <= WAY_RANKS; ranks++) check_ranks(.kind = RANK_BOTH, .count = ranks, .function = change_ways);
+    for (int ranks = 2; ranks <= WAY_RANKS; ranks++) check_ranks(.kind = RANK_BOTH, .count = ranks, .body = change_ways);
 }
 
 /* ---- ranks that lie, with valid digests ---- */
@@ -326,7 +324,7 @@ static quern_status lie(struct rank *rank, struct rank_bench *bench, const quern
 }
 
 /* The honest rank sends a row to each liar, far behind the start of its output, and receives one. */
-static quern_status meet_liars(struct rank *rank) {
+static void meet_liars(struct rank *rank) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     unsigned char input[LIE_ROW] = {1};
     const int32_t from[LIARS + 1] = {0}, to[LIARS + 1] = {INT32_MAX - 2, INT32_MAX - 2}, sizes[LIARS + 1] = {1, 1};
@@ -341,12 +339,11 @@ static quern_status meet_liars(struct rank *rank) {
         const quern_status status = quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL);
         rank_check(rank, status != QUERN_OK, "%s: believed", told->label);
     }
-    return QUERN_OK;
 }
 
 Test(ragged, ranks_that_lie_are_not_believed) {
     for (told = lies; told < lies + COUNT(lies); told++)
-        check_ranks(.kind = RANK_PROCESSES, .count = LIARS + 1, .function = meet_liars);
+        check_ranks(.kind = RANK_PROCESSES, .count = LIARS + 1, .body = meet_liars);
 }
 
 /* ---- overlaps ---- */
@@ -442,7 +439,7 @@ TEST_BENCH(ragged, peers_memory_out_of_sight, .kind = RANK_PROCESSES, .count = M
 }
 
 /* The returned size is enough, and one byte less is refused: also for a single rank and for an empty exchange. */
-static quern_status ask_workspace(struct rank *rank) {
+static void ask_workspace(struct rank *rank) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     struct ragged_case c;
     struct ragged_arguments arguments;
@@ -454,7 +451,6 @@ static quern_status ask_workspace(struct rank *rank) {
     rank_ok(rank, quern_ragged_all_to_all_workspace(bench.group, &arguments.args, &bytes));
     rank_check(rank, bytes == 0, "%zu bytes of workspace for nothing", bytes);
     rank_ok(rank, quern_ragged_all_to_all(bench.group, &arguments.args, NULL, 0, NULL));
-    return QUERN_OK;
 }
 
 /* A rank that sends to itself alone needs no room to pass its input to other processes, however long the input is. */
@@ -484,8 +480,8 @@ TEST_GROUP(ragged, a_rank_that_sends_to_itself, .kind = RANK_PROCESSES, .count =
 }
 
 Test(ragged, nothing_needs_no_workspace) {
-    check_ranks(.kind = RANK_THREADS, .count = 3, .function = ask_workspace);
-    check_ranks(.kind = RANK_PROCESSES, .count = 1, .function = ask_workspace);
+    check_ranks(.kind = RANK_THREADS, .count = 3, .body = ask_workspace);
+    check_ranks(.kind = RANK_PROCESSES, .count = 1, .body = ask_workspace);
 }
 
 /* A multiple of 64, as the parts of a workspace are. */

@@ -117,15 +117,14 @@ static void change_one(struct rank *rank, const struct record *record, size_t at
     rank_ok(rank, quern_group_destroy(post.group));
 }
 
-static quern_status change_each(struct rank *rank) {
+static void change_each(struct rank *rank) {
     for (const struct record *record = records; record < records + COUNT(records); record++)
         for (size_t at = record->first; at < record->first + record->bytes && record->ranks == rank->ranks; at++)
             change_one(rank, record, at);
-    return QUERN_OK;
 }
 
 Test(records, each_changed_byte_is_found) {
-    for (int ranks = 2; ranks <= 3; ranks++) check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = change_each);
+    for (int ranks = 2; ranks <= 3; ranks++) check_ranks(.kind = RANK_PROCESSES, .count = ranks, .body = change_each);
 }
 
 /* ---- whose record is told ---- */

@@ -304,7 +304,7 @@ static void set_limits(const struct rank *rank, const struct failure *failure) {
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)second + 1, 20000});
 }
 
-static quern_status fail_together(struct rank *rank) {
+static void fail_together(struct rank *rank) {
     const struct failure *failure = rank->user, none = {.bytes = 0}, *mine = rank->rank == 1 ? failure : &none;
     struct rlimit files, open_files;
     quern_group *group = rank_group(rank, RANK_LIMIT);
@@ -331,13 +331,12 @@ static quern_status fail_together(struct rank *rank) {
     meet(rank, group);
     rank_ok(rank, quern_group_destroy(group));
     free(memory);
-    return QUERN_OK;
 }
 
 Test(symmetric, when_one_rank_fails_all_do_and_learn_why) {
     for (size_t i = 0; i < COUNT(failures); i++)
         check_ranks(.kind = needs_processes(&failures[i]) ? RANK_PROCESSES : failures[i].registers ? RANK_THREADS : RANK_BOTH,
-                    .count = 3, .function = fail_together, .user = &failures[i]);
+                    .count = 3, .body = fail_together, .user = &failures[i]);
 }
 
 /* Rank 1 comes when the limit of another rank has ended. */
@@ -368,7 +367,7 @@ static uint64_t id_of(struct rank *rank, const quern_group *group, const void *p
     return place.id;
 }
 
-static quern_status register_own_memory(struct rank *rank) {
+static void register_own_memory(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 3000 + 500 * (size_t)rank->rank;
     char *memory = calloc(1, bytes), **all = rank->shared;
@@ -393,12 +392,11 @@ static quern_status register_own_memory(struct rank *rank) {
     rank_ok(rank, quern_group_destroy(group));
     memset(memory, 1, bytes);
     free(memory);
-    return QUERN_OK;
 }
 
 Test(symmetric, threads_register_any_memory) {
-    check_ranks(.kind = RANK_THREADS, .count = 1, .function = register_own_memory, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_THREADS, .count = 4, .function = register_own_memory, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_THREADS, .count = 1, .body = register_own_memory, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_THREADS, .count = 4, .body = register_own_memory, .shared_bytes = 4096);
 }
 
 TEST_GROUP(symmetric, private_memory_of_another_process_cannot_be_registered, .kind = RANK_PROCESSES, .count = 2) {
