@@ -13,10 +13,6 @@
  */
 #include "faults/crossing.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "faults/life.h"

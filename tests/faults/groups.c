@@ -4,8 +4,6 @@
  * group; either all ranks have a group or none; no rank completes a step before all have entered it; nothing is written but what
  * was sent; and the ranks that live meet again under the same name.
  */
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "faults/visits.h"

@@ -1,9 +1,6 @@
 /* The steps of a rank with a group, and its buffers.  life.h documents the functions. */
 #include "faults/life.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { GUARD = 256, LOOKED = 4096, MORE_BYTES = 4096 };
 enum { CHUNK_ROWS = 4, CHUNK_COLUMNS = 100, CHUNKS_OF_RANK = 2, CHUNK_VALUE = 5, CHUNK_ELEMENTS = CHUNK_ROWS * CHUNK_COLUMNS,
        CHUNK_WORDS_AT = LIFE_RANKS * CHUNK_ELEMENTS, CHUNK_BYTES = CHUNK_WORDS_AT + 4 * LIFE_RANKS * CHUNKS_OF_RANK };

@@ -4,19 +4,12 @@
  */
 #include "faults/crossing.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "faults/runs.h"
 #include "ranks/handles.h"

@@ -1,12 +1,6 @@
 /* Stops ranks at points, and keeps their clocks.  points.h documents the functions.  For the programs of tests/faults. */
 #include "faults/points.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "harness/ranks.h"
 
 static const double TICK = 2e-4, DELAY = 3e-3;

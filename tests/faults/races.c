@@ -2,9 +2,6 @@
  * Races between ranks, each in the one order that a library without care gets wrong.  Ranks are held at points of
  * src/ranks/points.h while the test lets another rank act, ends a limit, or both, as a table has it; then the held rank goes on.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "faults/visits.h"

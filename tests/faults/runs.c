@@ -4,13 +4,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { AT_ONCE = 12, MOST_FAILURES = 5 };
 

@@ -8,9 +8,6 @@
  *
  * The memory of an emulated GPU is memory of the host, so the checks read it there.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "faults/visits.h"
 #include "harness/nccl_side.h"

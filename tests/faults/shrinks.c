@@ -6,10 +6,6 @@
  */
 #include "faults/crossing.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "faults/runs.h"

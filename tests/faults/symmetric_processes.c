@@ -2,13 +2,6 @@
  * Symmetric memory in cases that Criterion cannot run: ranks that are threads of several processes, GPUs of one process and of
  * several, processes that are killed.  The GPUs are the emulator's (LD_LIBRARY_PATH=build/emulator); each case configures it.
  */
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "harness/cuda.h"
 #include "harness/failing.h"
@@ -16,8 +9,6 @@
 #include "ranks/cuda_rank.h"
 #include "ranks/handles.h"
 #include "ranks/symmetric/symmetric.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { SHARED_BYTES = 4096 };
 

@@ -1,11 +1,6 @@
 /* Visits pairs of a point and a fault by runs of ranks.  visits.h documents the functions; scenes.c has the table. */
 #include "faults/visits.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-
 enum { TRIES = 4, MOST_RANKS = 6 };
 
 static const char *wanted;   /* a part of the names of runs; NULL: all */

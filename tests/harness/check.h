@@ -6,24 +6,10 @@
 #define HARNESS_CHECK_H
 
 #include <criterion/criterion.h>
-#include <errno.h>
-#include <math.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/args.h"
+#include "harness/standard.h"
 #include "quern.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Of a declaration: the function has the variable's address when its scope ends, after those of later declarations. */
 #define CLOSED_BY(close) __attribute__((cleanup(close)))

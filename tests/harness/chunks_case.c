@@ -1,16 +1,11 @@
 /* Calls of quern_quantize_chunks that follow from a seed.  chunks_case.h documents the functions. */
 #include "harness/chunks_case.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/args.h"
 #include "harness/random.h"
+#include "harness/standard.h"
 #include "oracle/dtype.h"
 #include "oracle/quantize.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- choices ---- */
 

@@ -1,11 +1,6 @@
 /* Runs cases of quantised chunks between CPU ranks.  chunks_ranks.h documents the functions. */
 #include "harness/chunks_ranks.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/random.h"
 
 enum { UNTOUCHED = 0x5A };

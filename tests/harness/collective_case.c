@@ -1,13 +1,7 @@
 /* Makes random collectives, their memory and the expected results.  collective_case.h documents the functions. */
 #include "harness/collective_case.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/random.h"
-
-#define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
 
 collective_function *const collective_functions[] = {quern_all_gather, quern_reduce_scatter, quern_all_reduce, quern_broadcast};
 const char *const collective_names[] = {"all-gather", "reduce-scatter", "all-reduce", "broadcast"};

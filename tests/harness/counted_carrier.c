@@ -1,8 +1,6 @@
 /* Stands between a group and its carrier.  counted_carrier.h documents the functions. */
 #include "harness/counted_carrier.h"
 
-#include <signal.h>
-
 static void count_message(struct counted_carrier *counted, size_t bytes) {
     counted->bytes += bytes;
     if (++counted->messages == counted->dies_at) raise(SIGKILL);

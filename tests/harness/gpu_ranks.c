@@ -2,9 +2,6 @@
 #include "harness/gpu_ranks.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ranks/handles.h"
 

@@ -2,9 +2,6 @@
 #include "harness/nccl_side.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "runtime/device.h"
 

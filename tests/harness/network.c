@@ -4,9 +4,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 int network_command(const char *format, ...) {
     char command[256];

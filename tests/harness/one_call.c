@@ -1,8 +1,6 @@
 /* One call of each of three ranks.  one_call.h documents the functions. */
 #include "harness/one_call.h"
 
-#include <stdlib.h>
-
 void one_calls_make(struct one_calls *calls, const struct one_kind *kind, struct rank_bench *bench, const void *form) {
     *calls = (struct one_calls){.kind = kind, .bench = bench};
     for (int i = 0; i < bench->count; i++) {

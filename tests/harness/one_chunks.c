@@ -1,8 +1,6 @@
 /* One call of quern_quantize_chunks by each of three ranks.  one_chunks.h documents the functions. */
 #include "harness/one_chunks.h"
 
-#include <string.h>
-
 enum { NUMBERS_AT = 2 * CHUNKS_BYTES, NUMBERS = 3 };  /* of the private pool: amax, scale, scale_inv */
 
 static const int everyone[] = {0, 1, 2};

@@ -1,8 +1,6 @@
 /* One collective of three ranks, which a test changes by hand.  one_collective.h documents the functions. */
 #include "harness/one_collective.h"
 
-#include <string.h>
-
 #include "kernels/collective_problem.h"
 
 enum { UNTOUCHED = 0x77 };

@@ -1,8 +1,6 @@
 /* One ragged all-to-all of three ranks, which a test changes by hand.  one_exchange.h documents the functions. */
 #include "harness/one_exchange.h"
 
-#include <string.h>
-
 enum { UNTOUCHED = 0xEE };
 
 /* The host's changes reach the device. */

@@ -1,14 +1,8 @@
 /* Makes random ragged all-to-alls, their memory and the expected results.  ragged_case.h documents the functions. */
 #include "harness/ragged_case.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/random.h"
 #include "oracle/ragged_all_to_all.h"
-
-#define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
 
 /* ---- making a case ---- */
 
@@ -28,7 +22,7 @@ static void choose_shape(struct ragged_case *c, struct dice *dice, struct ragged
     for (int i = 0; i < c->count; i++) {
         struct ragged_case_member *member = &c->members[i];
         int64_t **arrays[] = {&member->input_offsets, &member->send_sizes, &member->output_offsets, &member->recv_sizes};
-        for (int64_t array = 0; array < COUNT(arrays); array++)
+        for (size_t array = 0; array < COUNT(arrays); array++)
             *arrays[array] = rank_bench_clear(c->count * c->updates * (int64_t)sizeof(int64_t));
     }
 }

@@ -1,10 +1,6 @@
 /* A rank and its memory for calls, on any kind of group.  rank_bench.h documents the functions. */
 #include "harness/rank_bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { GUARD = 192, GUARD_BYTE = 0xA5 };
 
 const char *const rank_pool_names[POOLS] = {"private", "symmetric"};

@@ -21,14 +21,12 @@
 #define HARNESS_RANKS_H
 
 #include <setjmp.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "harness/args.h"
 #include "harness/carrier.h"
 #include "harness/meeting_place.h"
+#include "harness/standard.h"
 #include "quern.h"
 
 struct quern_segment;

@@ -1,9 +1,6 @@
 /* Shrinks groups and uses what is left.  shrink_case.h documents the functions. */
 #include "harness/shrink_case.h"
 
-#include <stdint.h>
-#include <stdio.h>
-
 #include "harness/ragged_case.h"
 #include "harness/transfer_case.h"
 #include "ranks/handles.h"

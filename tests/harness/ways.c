@@ -1,8 +1,6 @@
 /* Runs ranks in each way between them.  ways.h documents the function. */
 #include "harness/ways.h"
 
-#include <stdlib.h>
-
 #include "harness/device.h"
 
 static void run(struct ranks ranks) {

@@ -6,10 +6,7 @@
  *
  * The last line is `N passed, N failed`.
  */
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "harness/chunks_ranks.h"
 #include "harness/collective_case.h"

@@ -3,12 +3,8 @@
  *
  * Runs on: one cpu, one emulated, gpu.
  */
-#include <errno.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/cuda.h"
 #include "harness/look_bench.h"

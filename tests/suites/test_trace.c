@@ -3,14 +3,10 @@
  *
  * Runs on: one cpu, one emulated, gpu.
  */
-#include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
