@@ -3,17 +3,11 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "harness/standard.h"
 #include "ranks/descriptors.h"
 #include "os/futex.h"
 #include "ranks/hosts/hosts.h"

@@ -5,8 +5,6 @@
 #ifndef FAULTS_LIFE_H
 #define FAULTS_LIFE_H
 
-#include <stdbool.h>
-
 #include "harness/ranks.h"
 
 /* Rows of a slice; a byte of the output at first. */

@@ -2,8 +2,6 @@
 #ifndef FIELDS_ADAM_H
 #define FIELDS_ADAM_H
 
-#include <string.h>
-
 #include "fields/fields.h"
 #include "harness/check.h"
 

@@ -9,16 +9,12 @@
 #ifndef FIELDS_FIELDS_H
 #define FIELDS_FIELDS_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../../generated/dtypes.h"
 #include "../../generated/header/fields.h"
 #include "../../generated/header/parameters.h"
 #include "harness/args.h"
 #include "harness/device.h"
+#include "harness/standard.h"
 #include "header/table.h"
 #include "quern.h"
 

@@ -2,8 +2,6 @@
 #ifndef FIELDS_GRADIENTS_H
 #define FIELDS_GRADIENTS_H
 
-#include <string.h>
-
 #include "fields/fields.h"
 #include "harness/check.h"
 

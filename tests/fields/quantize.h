@@ -2,8 +2,6 @@
 #ifndef FIELDS_QUANTIZE_H
 #define FIELDS_QUANTIZE_H
 
-#include <string.h>
-
 #include "fields/fields.h"
 #include "harness/check.h"
 

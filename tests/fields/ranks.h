@@ -2,8 +2,6 @@
 #ifndef FIELDS_RANKS_H
 #define FIELDS_RANKS_H
 
-#include <string.h>
-
 #include "fields/fields.h"
 #include "harness/check.h"
 

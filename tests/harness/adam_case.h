@@ -8,12 +8,9 @@
 #ifndef HARNESS_ADAM_CASE_H
 #define HARNESS_ADAM_CASE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "harness/buffer.h"
 #include "harness/device.h"
+#include "harness/standard.h"
 #include "quern.h"
 
 enum adam_arena {

@@ -1,15 +1,11 @@
 /* The stand-in for the carrier of an engine.  carrier.h documents it. */
 #include "harness/carrier.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/random.h"
+#include "harness/standard.h"
 
 enum { REQUESTS = 512, MOST_DELAY = 3, SMALLEST_TAGS = 1024, DEFAULT_LONGEST = 100000 };
 

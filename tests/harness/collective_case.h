@@ -5,8 +5,6 @@
 #ifndef HARNESS_COLLECTIVE_CASE_H
 #define HARNESS_COLLECTIVE_CASE_H
 
-#include <stdint.h>
-
 #include "harness/rank_bench.h"
 #include "oracle/collective.h"
 

@@ -3,11 +3,8 @@
  *
  * The linker sends the library's calls of quern_cpu_features here: $lesser_cpu in tests/tests.ninja.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "harness/standard.h"
 #include "kernels/kernel.h"
 
 uint32_t __real_quern_cpu_features(void);

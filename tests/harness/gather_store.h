@@ -5,8 +5,6 @@
 #ifndef HARNESS_GATHER_STORE_H
 #define HARNESS_GATHER_STORE_H
 
-#include <string.h>
-
 #include "harness/ranks.h"
 
 enum { GATHER_RANKS = 8, GATHER_BYTES = 1024 };

@@ -5,8 +5,6 @@
 #ifndef HARNESS_HOSTS_CASE_H
 #define HARNESS_HOSTS_CASE_H
 
-#include <stdint.h>
-
 #include "harness/ranks.h"
 
 struct hosts_shape {

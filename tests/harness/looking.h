@@ -5,9 +5,7 @@
 #ifndef HARNESS_LOOKING_H
 #define HARNESS_LOOKING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "harness/standard.h"
 
 /* A new folder; it and the files in it are removed by drop_folder. */
 const char *make_folder(void);

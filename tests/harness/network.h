@@ -5,8 +5,6 @@
 #ifndef HARNESS_NETWORK_H
 #define HARNESS_NETWORK_H
 
-#include <stdbool.h>
-
 #include "harness/ranks.h"
 
 enum { NETWORK_HOSTS = 3 };

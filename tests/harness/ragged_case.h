@@ -5,8 +5,6 @@
 #ifndef HARNESS_RAGGED_CASE_H
 #define HARNESS_RAGGED_CASE_H
 
-#include <stdint.h>
-
 #include "harness/rank_bench.h"
 
 enum { RAGGED_MAX_MEMBERS = 64 };

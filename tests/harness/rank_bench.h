@@ -6,8 +6,6 @@
 #ifndef HARNESS_RANK_BENCH_H
 #define HARNESS_RANK_BENCH_H
 
-#include <stdint.h>
-
 #include "harness/nccl_side.h"
 
 /* The position of a buffer in one of a rank's two pools. */

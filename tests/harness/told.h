@@ -2,8 +2,6 @@
 #ifndef HARNESS_TOLD_H
 #define HARNESS_TOLD_H
 
-#include <stdio.h>
-
 #include "harness/check.h"
 #include "quern.h"
 

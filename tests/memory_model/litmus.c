@@ -2,10 +2,8 @@
  * Litmus tests of the checker itself: all executions of small programs.  Each must have exactly the outcomes that C's memory model
  * allows, but those that need a load of a later store or stores that take effect in another order than they are executed in.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "harness/standard.h"
 #include "memory_model/checker.h"
 
 enum { RELAXED = __ATOMIC_RELAXED, ACQUIRE = __ATOMIC_ACQUIRE, RELEASE = __ATOMIC_RELEASE, ACQ_REL = __ATOMIC_ACQ_REL,

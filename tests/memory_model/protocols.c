@@ -6,14 +6,9 @@
  * runs all programs, or one, and so many times as many executions of each.  --sites prints the accesses with an order that were
  * executed; --weaken gives some of them another order (checker.h).  The last line is `N passed, N failed`.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/args.h"
+#include "harness/standard.h"
 #include "memory_model/checker.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"

@@ -2,13 +2,10 @@
  * What the GPU ranks of a process share, without a driver: tasks that wait until no launch is under way and nothing is pending, and
  * the thread that watches groups, while the process forks.
  */
-#include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "harness/standard.h"
 #include "race/race.h"
 #include "ranks/watch.h"
 #include "runtime/idle.h"

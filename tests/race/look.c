@@ -1,10 +1,7 @@
 /* Traces and dumps that begin and end, and threads that are set, while other threads call operations. */
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "harness/standard.h"
 #include "look/look.h"
 #include "race/race.h"
 

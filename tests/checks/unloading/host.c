@@ -8,18 +8,11 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "checks/unloading/engine.h"
+#include "harness/standard.h"
 
 enum { MANY = 1000, LEAST = 20, SETTLED = 100, LIMIT = 600 /* seconds for a scene: on a busy machine, too */ };
 
