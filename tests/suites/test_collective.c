@@ -227,12 +227,6 @@ static const struct one_form read_forms[] = {
     {COLLECTIVE_BROADCAST, 30000, true, false},
 };
 
-static void check_report(struct rank *rank, quern_group *group, const char *words) {
-    char report[4096];
-    quern_group_report(group, report, sizeof report);
-    rank_check(rank, strstr(report, words), "the report has no \"%s\": %s", words, report);
-}
-
 /* After the first call of the group nothing passes through the workspace: what is not summed leaves it as it was. */
 TEST_BENCH(collective, private_memory_of_processes_is_read, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
     static const char *const seen[ONE_RANKS] = {"ranks 1, 2 by", "ranks 0, 2 by", "ranks 0, 1 by"};
@@ -244,7 +238,7 @@ TEST_BENCH(collective, private_memory_of_processes_is_read, .kind = RANK_PROCESS
             memset(bench->workspace, 0x33, WORKSPACE);
             rank_line_up(rank);
             one_run_rightly(&call);
-            if (again) check_report(rank, bench->group, seen[rank->rank]);
+            if (again) rank_check_report(rank, bench->group, seen[rank->rank]);
             for (int64_t i = 0; i < WORKSPACE && again && !sums; i++)
                 rank_check(rank, ((char *)bench->workspace)[i] == 0x33, "byte %lld of the workspace was written", (long long)i);
             rank_line_up(rank);
@@ -266,7 +260,7 @@ static quern_status read_without_permission(struct rank *rank) {
     char why[200];
     snprintf(why, sizeof why, "pass private memory through the workspace, since rank 1 cannot read that of rank 0 "
              "(process_vm_readv: %s)", strerror(EPERM));
-    if (rank->rank == 1) check_report(rank, bench.group, why);
+    if (rank->rank == 1) rank_check_report(rank, bench.group, why);
     return rank_bench_destroy(&bench);
 }
 

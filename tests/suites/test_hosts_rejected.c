@@ -105,16 +105,13 @@ struct meeting {
 
 static quern_status meet_late(struct rank *rank) {
     const struct meeting *meeting = rank->user;
-    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    char report[4096];
     while (rank->rank == 1 && !__atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE)) rank_sleep(0.01);
     const double began = rank_now();
-    quern_group *group = rank_create(rank, &args);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_check(rank, rank->rank == 0 || rank_now() - began < RANK_SOON, "the meeting took %g s", rank_now() - began);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    quern_group_report(group, report, sizeof report);
     for (size_t i = 0; i < COUNT(meeting->expected) && meeting->expected[i]; i++)
-        rank_check(rank, strstr(report, meeting->expected[i]), "no \"%s\" in:\n%s", meeting->expected[i], report);
+        rank_check_report(rank, group, meeting->expected[i]);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
 }
