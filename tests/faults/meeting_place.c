@@ -410,7 +410,6 @@ static const struct {
 #undef CHECK
 };
 
-void run_meeting_place(const char *word, int count, char **words) {
-    (void)word, (void)count, (void)words;
+void run_meeting_place(UNUSED const char *word, UNUSED int count, UNUSED char **words) {
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) runs_count(checks[i].name, checks[i].check());
 }

@@ -298,8 +298,7 @@ static void run_race(const struct race *race, enum rank_kind kind) {
     ranks_close(run);
 }
 
-void run_races(const char *word, int count, char **words) {
-    (void)word;
+void run_races(UNUSED const char *word, int count, char **words) {
     for (const struct race *race = races; race < races + sizeof races / sizeof *races; race++)
         for (enum rank_kind kind = RANK_THREADS; kind <= RANK_PROCESSES; kind++)
             if (race->kinds >> kind & 1 && (!count || strstr(race->name, words[0]))) run_race(race, kind);

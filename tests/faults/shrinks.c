@@ -167,8 +167,7 @@ static void run_each(int subject, enum crossing_deed deed, double limit) {
     if (at == first || at >= MOST_CROSSINGS) runs_count("the last crossing", "there is none, or it is beyond all");
 }
 
-void run_shrinks(const char *word, int count, char **words) {
-    (void)word, (void)count, (void)words;
+void run_shrinks(UNUSED const char *word, UNUSED int count, UNUSED char **words) {
     for (int subject = 0; subject < RANKS; subject++) {
         run_each(subject, CROSSING_KILL, RANK_LIMIT);
         run_each(subject, CROSSING_DELAY, RANK_LIMIT);

@@ -671,8 +671,7 @@ static void lose_a_bound_process(struct gpu_team *team) {
 
 enum { LINE_BYTES = 512 };
 
-static void keep_line(void *user, quern_log_level level, const char *line) {
-    (void)level;
+static void keep_line(void *user, UNUSED quern_log_level level, const char *line) {
     if (strstr(line, "without multicast")) snprintf(user, LINE_BYTES, "%s", line);
 }
 
@@ -1338,8 +1337,7 @@ static bool run_case(const char *name, const struct run *run) {
 }
 
 /* Whether the emulator has kernels: without nvcc it has none. */
-static quern_status probe(struct rank *rank) {
-    (void)rank;
+static quern_status probe(UNUSED struct rank *rank) {
     quern_device *device;
     quern_status status = quern_device_open(QUERN_CUDA, 0, &device);
     return status == QUERN_OK ? quern_prepare(device, QUERN_BARRIER) : status;

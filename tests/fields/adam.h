@@ -186,10 +186,9 @@ static void fill_tensor(const quern_adam_tensor *t) {
     if (t->copy_max) fields_floats(t->copy_max, 1, 0);
 }
 
-static void fill_adam(const struct call *call) {
+static void fill_adam(UNUSED const struct call *call) {
     static const int64_t taken = 4;
     const quern_adam_control *control = &adam_args.control;
-    (void)call;
     for (int i = 0; i < TENSORS; i++) fill_tensor(&adam_tensors[i]);
     for (int i = 0; i < TENSORS && adam_args.steps; i++) memcpy(fields_image(adam_args.steps + i), &taken, sizeof taken);
     if (control->lr) fields_floats(control->lr, 1, 0.02f);
@@ -199,9 +198,8 @@ static void fill_adam(const struct call *call) {
     if (control->found_inf) fields_floats(control->found_inf, 1, 0);
 }
 
-static void make_plan(const struct call *call) {
+static void make_plan(UNUSED const struct call *call) {
     quern_adam_args args = adam_args;
-    (void)call;
     check_ok(quern_adam_plan_create(fields_device.quern, &args, &adam_plan));
     check_ok(quern_adam_plan_create(fields_other_device, &args, &plan_of_another_device));
     adam_args.plan = adam_plan, adam_args.tensors = NULL, adam_args.tensor_count = 0;
@@ -213,22 +211,19 @@ static void destroy_plans(void) {
     adam_plan = plan_of_another_device = NULL;
 }
 
-static void destroy_made_plan(const struct call *call) {
+static void destroy_made_plan(UNUSED const struct call *call) {
     quern_adam_plan **plan = (quern_adam_plan **)(void *)parameters_of_quern_adam_plan_create.plan;
-    (void)call;
     quern_adam_plan_destroy(*plan);
     *plan = NULL;
 }
 
-static void size_saved(const struct call *call) {
-    (void)call;
+static void size_saved(UNUSED const struct call *call) {
     check_ok(quern_adam_saved_bytes(fields_device.quern, &adam_args, &parameters_of_quern_adam_save.bytes));
 }
 
-static void make_saved(const struct call *call) {
+static void make_saved(UNUSED const struct call *call) {
     static char saved[FIELDS_ROOM];
     size_t bytes;
-    (void)call;
     check_ok(quern_adam_saved_bytes(fields_device.quern, &adam_args, &bytes));
     check(bytes <= sizeof saved, "a saved state of %zu bytes", bytes);
     check_ok(quern_adam_save(fields_device.quern, &adam_args, saved, bytes));

@@ -201,9 +201,8 @@ static void fill_loss(const struct call *call) {
     fill_stats(parameters_of_quern_cross_entropy_combine.shards + ROWS, ROWS, false);
 }
 
-static void set_layer(const struct call *call) {
+static void set_layer(UNUSED const struct call *call) {
     quern_linear_cross_entropy_args *a = &layer_args;
-    (void)call;
     *a = (quern_linear_cross_entropy_args)LINEAR_CROSS_ENTROPY_ARGS(.hidden_dtype = QUERN_F32, .weight_dtype = QUERN_BF16);
     set_options(&a->loss);
     a->width = WIDTH, a->chunk_rows = strides.chunk;
@@ -214,11 +213,10 @@ static void set_layer(const struct call *call) {
     SET_COMMON(quern_linear_cross_entropy_workspace, layer_args);
 }
 
-static void fill_layer(const struct call *call) {
+static void fill_layer(UNUSED const struct call *call) {
     static const unsigned char bf16[][2] = {{0x40, 0x3e}, {0x40, 0x3f}, {0x80, 0xbe}};  /* 0.1875, 0.75, -0.25 */
     quern_linear_cross_entropy_args *a = &layer_args;
     const int64_t hidden_stride = stride_or(strides.hidden, WIDTH), weight_stride = stride_or(strides.weight, WIDTH);
-    (void)call;
     fill_labels(&a->loss);
     for (int row = 0; a->hidden && row < ROWS; row++)
         for (int i = 0; i < WIDTH; i++)

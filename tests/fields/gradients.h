@@ -117,9 +117,8 @@ static void fill_gradients(const struct call *call) {
 }
 
 /* The plan's other arrays lie behind the arena's last home and are never written. */
-static void plan_gradients(const struct call *call) {
+static void plan_gradients(UNUSED const struct call *call) {
     quern_adam_tensor tensors[GRADIENTS] = {{.count = ELEMENTS}, {.count = ELEMENTS}};
-    (void)call;
     quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .tensors = tensors, .tensor_count = GRADIENTS);
     char *at = (char *)parameters_of_quern_gradient_norm.workspace + 16 * (ptrdiff_t)FIELDS_ROOM;
     for (int i = 0; i < GRADIENTS; i++) {
@@ -131,17 +130,15 @@ static void plan_gradients(const struct call *call) {
     norm_args.plan = plan_of_gradients, norm_args.gradients = NULL, norm_args.gradient_count = 0;
 }
 
-static void plan_sums(const struct call *call) {
+static void plan_sums(UNUSED const struct call *call) {
     const quern_accumulate_args args = sum_args;
-    (void)call;
     check_ok(quern_accumulate_plan_create(fields_device.quern, &args, &plan_of_sums));
     check_ok(quern_accumulate_plan_create(fields_other_device, &args, &sums_of_another_device));
     sum_args.plan = plan_of_sums, sum_args.gradients = NULL, sum_args.token_places = NULL;
 }
 
-static void destroy_made_sums(const struct call *call) {
+static void destroy_made_sums(UNUSED const struct call *call) {
     quern_accumulate_plan **plan = (quern_accumulate_plan **)(void *)parameters_of_quern_accumulate_plan_create.plan;
-    (void)call;
     quern_accumulate_plan_destroy(*plan);
     *plan = NULL;
 }

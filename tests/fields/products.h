@@ -47,8 +47,7 @@ static void set_product(const struct call *call) {
     parameters_of_quern_blas_gemm.stream = fields_device.stream;
 }
 
-static void fill_product(const struct call *call) {
-    (void)call;
+static void fill_product(UNUSED const struct call *call) {
     for (int i = 0; i < (M - 1) * A_STRIDE + K; i++) fields_floats((const float *)product_args.a + i, 1, (float)(i % 5) - 1);
     for (int i = 0; i < (N - 1) * B_STRIDE + K; i++) fields_floats((const float *)product_args.b + i, 1, (float)(i % 3) - 2);
     for (int i = 0; i < (M - 1) * C_STRIDE + N; i++) fields_floats((const float *)product_args.c + i, 1, 7);

@@ -105,9 +105,8 @@ static void set_quantize(const struct call *call) {
     SET_COMMON(quern_quantize_plan_create);
 }
 
-static void fill_quantize(const struct call *call) {
+static void fill_quantize(UNUSED const struct call *call) {
     const quern_quantize_args *a = &quantize_args;
-    (void)call;
     for (int i = 0; i < TENSORS; i++)
         if (tensors[i].input) fields_bytes(tensors[i].input, ELEMENTS * 2, 0x3c + i);
     if (a->amax) fields_floats(a->amax, TENSORS, 9);
@@ -116,9 +115,8 @@ static void fill_quantize(const struct call *call) {
     if (a->history) fields_floats(a->history, TENSORS * ROWS, 5);
 }
 
-static void make_plan(const struct call *call) {
+static void make_plan(UNUSED const struct call *call) {
     const quern_quantize_args args = quantize_args;
-    (void)call;
     check_ok(quern_quantize_plan_create(fields_device.quern, &args, &quantize_plan));
     check_ok(quern_quantize_plan_create(fields_other_device, &args, &plan_of_another_device));
     quantize_args.plan = quantize_plan, quantize_args.tensors = NULL, quantize_args.tensor_count = 0;
@@ -130,9 +128,8 @@ static void destroy_plans(void) {
     quantize_plan = plan_of_another_device = NULL;
 }
 
-static void destroy_made_plan(const struct call *call) {
+static void destroy_made_plan(UNUSED const struct call *call) {
     quern_quantize_plan **plan = (quern_quantize_plan **)(void *)parameters_of_quern_quantize_plan_create.plan;
-    (void)call;
     quern_quantize_plan_destroy(*plan);
     *plan = NULL;
 }

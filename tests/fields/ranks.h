@@ -208,15 +208,13 @@ static int only_member = 0;
 static void *plan_workspace;
 static size_t plan_workspace_bytes;
 
-static void set_group(const struct call *call) {
-    (void)call;
+static void set_group(UNUSED const struct call *call) {
     group_args = (quern_group_args)GROUP_ARGS(.ranks = 1, .device = fields_device.quern);
     parameters_of_quern_group_create.args = &group_args, parameters_of_quern_group_create.count = 1;
 }
 
-static void destroy_made_group(const struct call *call) {
+static void destroy_made_group(UNUSED const struct call *call) {
     quern_group **group = (quern_group **)(void *)parameters_of_quern_group_create.groups;
-    (void)call;
     check_ok(quern_group_destroy(*group));
     *group = NULL;
 }
@@ -228,8 +226,7 @@ static void set_barrier(const struct call *call) {
     parameters_of_quern_barrier.stream = fields_device.stream;
 }
 
-static void fill_nothing(const struct call *call) {
-    (void)call;
+static void fill_nothing(UNUSED const struct call *call) {
 }
 
 static void set_exchange(const struct call *call) {
@@ -259,31 +256,27 @@ static void fill_exchange(const struct call *call) {
 }
 
 /* Behind the last home. */
-static void size_plan(const struct call *call) {
-    (void)call;
+static void size_plan(UNUSED const struct call *call) {
     const void *last = test_kind() == QUERN_CUDA ? exchange_args.output : exchange_args.recv_sizes;
     plan_workspace = (char *)(uintptr_t)last + 16 * (ptrdiff_t)FIELDS_ROOM;
     check_ok(quern_ragged_all_to_all_workspace(ranks_group, &exchange_args, &plan_workspace_bytes));
 }
 
-static void destroy_made_plan(const struct call *call) {
+static void destroy_made_plan(UNUSED const struct call *call) {
     quern_ragged_plan **plan = (quern_ragged_plan **)(void *)parameters_of_quern_ragged_plan_create.plans;
-    (void)call;
     check_ok(quern_ragged_plan_destroy(*plan));
     *plan = NULL;
 }
 
-static void set_sizes(const struct call *call) {
-    (void)call;
+static void set_sizes(UNUSED const struct call *call) {
     sizes_args = (quern_ragged_sizes_args)QUERN_RAGGED_SIZES_ARGS_INIT;
     sizes_args.updates = UPDATES;
     parameters_of_quern_ragged_sizes.groups = &ranks_group, parameters_of_quern_ragged_sizes.count = 1;
     parameters_of_quern_ragged_sizes.args = &sizes_args;
 }
 
-static void fill_sizes(const struct call *call) {
+static void fill_sizes(UNUSED const struct call *call) {
     static const int32_t sizes[] = {2, 4};
-    (void)call;
     memcpy(fields_image(sizes_args.send_sizes), sizes, sizeof sizes);
 }
 
@@ -330,21 +323,16 @@ static void fill_chunks(const struct call *call) {
 
 /* A copy within the rank, which is run at once. */
 enum { COPIED = 24 };
-static void set_transfer(const struct call *call) {
-    (void)call;
+static void set_transfer(UNUSED const struct call *call) {
     transfer_args = (quern_transfer_args)TRANSFER_ARGS(.items = transfer_items, .item_count = 2);
     for (int i = 0; i < 2; i++) transfer_items[i] = (quern_transfer_item){.receive = i, .bytes = COPIED};
     parameters_of_quern_transfer_prepare.group = ranks_group, parameters_of_quern_transfer_prepare.args = &transfer_args;
 }
 
-static void fill_transfer(const struct call *call) {
-    (void)call;
-    fields_bytes(transfer_items[0].memory, COPIED, 7);
-}
+static void fill_transfer(UNUSED const struct call *call) { fields_bytes(transfer_items[0].memory, COPIED, 7); }
 
-static void run_made_transfer(const struct call *call) {
+static void run_made_transfer(UNUSED const struct call *call) {
     quern_transfer **transfer = (quern_transfer **)(void *)parameters_of_quern_transfer_prepare.transfer;
-    (void)call;
     check_ok(quern_transfer_start(*transfer, fields_device.stream));
     check_ok(quern_transfer_wait(*transfer, 0));
     check_ok(quern_transfer_destroy(*transfer));

@@ -255,15 +255,20 @@ struct quern_segment *ranks_find_forming(const char *path, unsigned joined);
     Test(suite, name) { check_ranks(.function = suite##_##name##_of_rank, __VA_ARGS__); } \
     static quern_status suite##_##name##_of_rank(struct rank *rank)
 
+/* The same whose body returns nothing. */
+#define TEST_BODY(suite, name, ...) \
+    static rank_body suite##_##name##_of_rank; \
+    Test(suite, name) { check_ranks(.body = suite##_##name##_of_rank, __VA_ARGS__); } \
+    static void suite##_##name##_of_rank(struct rank *rank)
+
 /* The same with a thing that each rank opens first and closes at the end: the body has its address. */
 #define TEST_WITH(type, thing, open, close, suite, name, ...) \
     static void suite##_##name##_with(struct rank *rank, type *thing); \
-    TEST_RANKS(suite, name, __VA_ARGS__) { \
+    TEST_BODY(suite, name, __VA_ARGS__) { \
         type thing; \
         open(rank, &thing); \
         suite##_##name##_with(rank, &thing); \
         close(rank, &thing); \
-        return QUERN_OK; \
     } \
     static void suite##_##name##_with(struct rank *rank, type *thing)
 

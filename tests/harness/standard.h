@@ -1,4 +1,4 @@
-/* The headers of the system that most tests need, and the number of elements of an array. */
+/* The headers of the system that most tests need, and two words that C lacks. */
 #ifndef HARNESS_STANDARD_H
 #define HARNESS_STANDARD_H
 
@@ -17,5 +17,8 @@
 #include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Of a parameter that a function has for its type only. */
+#define UNUSED __attribute__((unused))
 
 #endif

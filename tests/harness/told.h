@@ -10,8 +10,7 @@ static struct told {
     int lines;
 } told;
 
-static void keep_line(void *user, quern_log_level level, const char *line) {
-    (void)user;
+static void keep_line(UNUSED void *user, quern_log_level level, const char *line) {
     check(level == QUERN_LOG_ERROR, "level %d", (int)level);
     snprintf(told.line, sizeof told.line, "%s", line);
     told.lines++;

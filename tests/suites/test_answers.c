@@ -181,8 +181,7 @@ static const char *chosen(const struct test_device *device) { return chosen_for(
 
 static char logged[1 << 12];
 
-static void keep_line(void *user, quern_log_level level, const char *line) {
-    (void)user;
+static void keep_line(UNUSED void *user, quern_log_level level, const char *line) {
     if (level == QUERN_LOG_ERROR) snprintf(logged + strlen(logged), sizeof logged - strlen(logged), "%s\n", line);
 }
 

@@ -509,10 +509,7 @@ static void pair_args(const struct gpu_group *group, quern_group_args *args) {
     }
 }
 
-static void keep_line(void *user, quern_log_level level, const char *line) {
-    (void)level;
-    snprintf(user, LINE_BYTES, "%s", line);
-}
+static void keep_line(void *user, UNUSED quern_log_level level, const char *line) { snprintf(user, LINE_BYTES, "%s", line); }
 
 /* The log names the device of the rank that errs. */
 static void refuse_pair(const quern_group_args *args, int rank, quern_status status, const char *text) {

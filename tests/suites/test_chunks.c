@@ -190,10 +190,7 @@ static void abort_group(struct rank *rank, quern_group *group) {
     rank_ok(rank, quern_group_abort(group, "no more steps"));
     rank_ok(rank, quern_group_destroy(group));
 }
-static void die(struct rank *rank, quern_group *group) {
-    (void)rank, (void)group;
-    kill(getpid(), SIGKILL);
-}
+static void die(UNUSED struct rank *rank, UNUSED quern_group *group) { kill(getpid(), SIGKILL); }
 
 static const struct end ends[] = {
     {leave, QUERN_PEER_LOST, "has destroyed its group"},
@@ -273,7 +270,7 @@ static void wait_badly(struct rank *rank, const struct one_chunks *call, const s
     rank_check_detail(rank, bad->words);
 }
 
-TEST_RANKS(chunks, waits_that_are_refused, .kind = RANK_BOTH, .count = ONE_RANKS) {
+TEST_BODY(chunks, waits_that_are_refused, .kind = RANK_BOTH, .count = ONE_RANKS) {
     struct one_chunks made, *call = &made;
     uint32_t own = 3;
     void *spare;
@@ -300,7 +297,6 @@ TEST_RANKS(chunks, waits_that_are_refused, .kind = RANK_BOTH, .count = ONE_RANKS
     rank_ok(rank, quern_group_destroy(group));
     rank_status(rank, quern_chunk_wait(group, words, 1, CHUNKS_VALUE, 0, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "the group's handle was destroyed before");
-    return QUERN_OK;
 }
 
 /* A thread waits for words while the rank's own thread allocates and frees: the ranges change beside the look-ups. */

@@ -280,20 +280,17 @@ struct hole {
 };
 
 /* What rank 2 reads first, but not what rank 1 does, which also looks at the ends. */
-static void protect_memory(struct rank *rank, quern_group *group, char *memory) {
-    (void)group;
+static void protect_memory(struct rank *rank, UNUSED quern_group *group, char *memory) {
     rank_check(rank, mprotect(memory + 81920, 36864, PROT_NONE) == 0, "mprotect");
 }
 
-static void unmap_a_part(struct rank *rank, quern_group *group, char *memory) {
-    (void)group;
+static void unmap_a_part(struct rank *rank, UNUSED quern_group *group, char *memory) {
     rank_check(rank, munmap(memory + 65536, 4096) == 0, "munmap");
 }
 
 /* As if the process had ended, and another one had got its number. */
-static void mistake_process(struct rank *rank, quern_group *group, char *memory) {
+static void mistake_process(struct rank *rank, quern_group *group, UNUSED char *memory) {
     struct quern_membership *member;
-    (void)memory;
     rank_ok(rank, quern_member_of(group, &member));
     member->again->sight[1].id = (uintptr_t)losses;  /* other bytes, in each process at the same place */
 }

@@ -207,7 +207,7 @@ static void leave_descriptors(struct rank *rank, int more) {
 }
 
 /* The segment takes the only one, so nothing can be opened for the lock, nor to compare the name with it. */
-TEST_RANKS(descriptors, the_name_is_removed_with_the_last_one, .kind = RANK_PROCESSES, .count = 2) {
+TEST_BODY(descriptors, the_name_is_removed_with_the_last_one, .kind = RANK_PROCESSES, .count = 2) {
     struct stat file;
     char path[128];
     const quern_group_args args = rank_group_args(rank, RANK_LIMIT);
@@ -216,7 +216,6 @@ TEST_RANKS(descriptors, the_name_is_removed_with_the_last_one, .kind = RANK_PROC
     rank_refuse_group(rank, &args, QUERN_SYSTEM_ERROR, strerror(EMFILE));
     rank_line_up(rank);
     rank_check(rank, stat(path, &file) != 0, "%s is there", path);
-    return QUERN_OK;
 }
 
 /* ---- a group of several hosts for which there are too few ---- */
@@ -252,14 +251,13 @@ Test(descriptors, all_ranks_hear_which_one_has_too_few) {
 }
 
 /* Each rank has enough for itself; all of a host are of one process, which has not. */
-TEST_RANKS(descriptors, the_ranks_of_a_process_need_them_together, .kind = RANK_THREADS, .count = 16, .hosts = 2) {
+TEST_BODY(descriptors, the_ranks_of_a_process_need_them_together, .kind = RANK_THREADS, .count = 16, .hosts = 2) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     if (rank->rank == 0) leave_descriptors(rank, 100);
     rank_line_up(rank);
     const quern_status status = quern_group_create(&args, 1, &group);
     hear_of_shortage(rank, status, ": the group needs 130 descriptors in this process, and the limit");
-    return QUERN_OK;
 }
 
 TEST_GROUP(descriptors, a_split_needs_as_many_again, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {

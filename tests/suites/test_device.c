@@ -255,10 +255,7 @@ static int count_threads(void) { return count_entries("/proc/self/task"); }
 /* The system may list a thread that has been joined for a moment. */
 static bool threads_become(int expected) { return count_settled("/proc/self/task", expected) == expected; }
 
-static void count_task(void *context, int64_t index) {
-    (void)index;
-    __atomic_add_fetch((int *)context, 1, __ATOMIC_RELAXED);
-}
+static void count_task(void *context, UNUSED int64_t index) { __atomic_add_fetch((int *)context, 1, __ATOMIC_RELAXED); }
 
 Test(device, workers_end_with_the_last_cpu_device) {
     const int before = count_threads();
@@ -314,10 +311,9 @@ struct crowd {
 };
 
 /* Sleeps, so that other threads run tasks too. */
-static void join_crowd(void *context, int64_t index) {
+static void join_crowd(void *context, UNUSED int64_t index) {
     struct crowd *crowd = context;
     int place = 0;
-    (void)index;
     pthread_mutex_lock(&crowd->lock);
     while (place < crowd->count && !pthread_equal(crowd->thread[place], pthread_self())) place++;
     if (place == crowd->count && place < 16) crowd->thread[crowd->count++] = pthread_self();
@@ -343,9 +339,8 @@ Test(device, each_uses_its_own_number_of_threads) {
 }
 
 /* Waits until another thread runs a task too, or for ten seconds; then the count shows that none came. */
-static void await_another(void *context, int64_t index) {
+static void await_another(void *context, UNUSED int64_t index) {
     int *begun = context;
-    (void)index;
     __atomic_add_fetch(begun, 1, __ATOMIC_RELAXED);
     for (int look = 0; look < 10000 && __atomic_load_n(begun, __ATOMIC_RELAXED) < 2; look++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

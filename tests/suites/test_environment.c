@@ -174,10 +174,9 @@ static void cross_entropy(struct scene *scene) {
 }
 
 /* The engine's product runs in the engine's environment. */
-static quern_status multiply(void *user, const quern_gemm_args *args, void *stream) {
+static quern_status multiply(void *user, const quern_gemm_args *args, UNUSED void *stream) {
     const struct scene *scene = user;
     const struct state entered = get_state();
-    (void)stream;
     const char *changed = leave(scene->environment, entered);
     check(!changed, "%s: a product has other %s", scene->environment->name, changed);
     host_product(&(struct test_device){.kind = QUERN_CPU}, args);
@@ -315,8 +314,7 @@ static void (*const operations[])(struct scene *scene) = {cross_entropy, linear_
 /* ---- the threads of a call ---- */
 
 /* An engine's own runner, whose threads are in the environment, too. */
-static void run_tasks(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
-    (void)user;
+static void run_tasks(UNUSED void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
     for (int64_t i = tasks - 1; i >= 0; i--) task(context, i);
 }
 

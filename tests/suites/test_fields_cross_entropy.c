@@ -9,8 +9,7 @@
 #include "harness/check.h"
 #include "harness/host_product.h"
 
-static quern_status multiply(void *user, const quern_gemm_args *product, void *stream) {
-    (void)user, (void)stream;
+static quern_status multiply(UNUSED void *user, const quern_gemm_args *product, UNUSED void *stream) {
     host_product(&fields_device, product);
     return QUERN_OK;
 }

@@ -230,7 +230,7 @@ TEST_RANKS(group, meets_in_a_file_of_its_own, .kind = RANK_BOTH, .count = 3) {
  * Ranks 0 and 1 both ask for rank 0: one of them gets it.  A process that has not got it waits, since the other one might end.  It
  * gives up first, unless it was the first to come: then its group cannot become complete, and it tries again.
  */
-TEST_RANKS(group, gives_a_rank_once, .kind = RANK_BOTH, .count = 3) {
+TEST_BODY(group, gives_a_rank_once, .kind = RANK_BOTH, .count = 3) {
     unsigned *refused = rank->shared;
     quern_group *group = UNTOUCHED;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
@@ -253,7 +253,6 @@ TEST_RANKS(group, gives_a_rank_once, .kind = RANK_BOTH, .count = 3) {
     }
     rank_line_up(rank);
     rank_check(rank, *refused == 1, "%u ranks refused", *refused);
-    return QUERN_OK;
 }
 
 static quern_status disagree(struct rank *rank, quern_group_args *args, const char *detail) {
@@ -412,7 +411,7 @@ TEST_RANKS(group, says_who_did_not_come, .kind = RANK_BOTH, .count = 6) {
 }
 
 /* The ranks arrive about as late as the limit: either all have the group or none. */
-TEST_RANKS(group, is_for_all_ranks_or_for_none, .kind = RANK_BOTH, .count = 3) {
+TEST_BODY(group, is_for_all_ranks_or_for_none, .kind = RANK_BOTH, .count = 3) {
     quern_status *statuses = rank->shared;
     quern_group_args args = rank_group_args(rank, 0.002);
     for (uint64_t round = 0; round < 600; round++) {
@@ -427,7 +426,6 @@ TEST_RANKS(group, is_for_all_ranks_or_for_none, .kind = RANK_BOTH, .count = 3) {
                        quern_status_string(status), other, quern_status_string(statuses[other]));
         if (status == QUERN_OK) rank_ok(rank, quern_group_destroy(group));
     }
-    return QUERN_OK;
 }
 
 /* All ranks fail and retry at once until the late one arrives: no rank may remove the name of another attempt. */
@@ -444,7 +442,7 @@ TEST_RANKS(group, comes_about_at_a_later_attempt, .kind = RANK_BOTH, .count = 2)
 }
 
 /* The ranks of a process share one mapping, which goes with the last of them.  Each has its lock by one more. */
-TEST_RANKS(group, leaves_no_memory_behind, .kind = RANK_BOTH, .count = 3) {
+TEST_BODY(group, leaves_no_memory_behind, .kind = RANK_BOTH, .count = 3) {
     for (int round = 0; round < 3; round++) {
         quern_group *group = rank_group(rank, RANK_LIMIT);
         const int mappings = count_mappings("/dev/shm/quern.");
@@ -457,7 +455,6 @@ TEST_RANKS(group, leaves_no_memory_behind, .kind = RANK_BOTH, .count = 3) {
         rank_check(rank, count_mappings("/dev/shm/quern.") == 0, "%d mappings are left", count_mappings("/dev/shm/quern."));
         rank_line_up(rank);
     }
-    return QUERN_OK;
 }
 
 /* ---- splitting ---- */
@@ -511,7 +508,7 @@ TEST_GROUP(group, splits_by_colour_and_key, .kind = RANK_BOTH, .count = 7) {
 }
 
 /* Halves of halves; all of them exist at the same time and end in any order. */
-TEST_RANKS(group, splits_what_was_split, .kind = RANK_BOTH, .count = 8) {
+TEST_BODY(group, splits_what_was_split, .kind = RANK_BOTH, .count = 8) {
     quern_group *groups[4] = {rank_group(rank, RANK_LIMIT)};
     for (int level = 1; level < 4; level++) {
         int colour = quern_group_rank(groups[level - 1]) % 2, key = -quern_group_rank(groups[level - 1]);
@@ -522,7 +519,6 @@ TEST_RANKS(group, splits_what_was_split, .kind = RANK_BOTH, .count = 8) {
         for (int level = 0; level < 4; level++) rank_ok(rank, quern_barrier(groups[level], NULL, NULL));
     int first = rank->rank % 2 ? 0 : 3;
     for (int i = 0; i < 4; i++) rank_ok(rank, quern_group_destroy(groups[(first + i) % 4]));
-    return QUERN_OK;
 }
 
 /* The parts inherit the time limit; their errors do not affect the parent. */
@@ -553,7 +549,7 @@ Test(group, parts_have_the_limit_and_a_fate_of_their_own) {
 
 /* ---- several groups of the same ranks ---- */
 
-TEST_RANKS(group, may_share_its_ranks_with_others, .kind = RANK_BOTH, .count = 4) {
+TEST_BODY(group, may_share_its_ranks_with_others, .kind = RANK_BOTH, .count = 4) {
     enum { GROUPS = 3 };
     quern_group *groups[GROUPS];
     int *round_of = rank->shared;
@@ -578,7 +574,6 @@ TEST_RANKS(group, may_share_its_ranks_with_others, .kind = RANK_BOTH, .count = 4
     rank_ok(rank, quern_barrier(groups[0], NULL, NULL));
     rank_ok(rank, quern_barrier(groups[2], NULL, NULL));
     for (int i = 0; i < GROUPS; i++) rank_ok(rank, quern_group_destroy(groups[i]));
-    return QUERN_OK;
 }
 
 /* ---- aborting: test_host_barrier.c has the waits that it ends ---- */

@@ -232,9 +232,8 @@ static double processor_seconds(void) {
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-static void count_line(void *user, quern_log_level level, const char *line) {
+static void count_line(void *user, quern_log_level level, UNUSED const char *line) {
     int *lines = user;
-    (void)line;
     if (level == QUERN_LOG_ERROR) __atomic_add_fetch(lines, 1, __ATOMIC_RELAXED);
 }
 

@@ -353,8 +353,7 @@ static int begin_nothing(void *user, int rank, const void *data, size_t bytes, u
     return 0;
 }
 
-static int end_with_five(void *user, uint64_t request, size_t *bytes) {
-    (void)user, (void)request;
+static int end_with_five(UNUSED void *user, UNUSED uint64_t request, size_t *bytes) {
     *bytes = 5;
     return 1;
 }

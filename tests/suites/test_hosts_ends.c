@@ -205,7 +205,7 @@ static int count_inherited(void) {
 }
 
 /* Nothing is left of a group, and nothing of it passes to a program that is executed. */
-TEST_RANKS(hosts_ends, nothing_is_left_of_a_group, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
+TEST_BODY(hosts_ends, nothing_is_left_of_a_group, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     const int files = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task"), inherited = count_inherited();
     for (int round = 0; round < 5; round++) {
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);
@@ -223,5 +223,4 @@ TEST_RANKS(hosts_ends, nothing_is_left_of_a_group, .kind = RANK_PROCESSES, .coun
         const int left = count_settled("/proc/self/task", threads);
         rank_check(rank, left == threads, "%d threads, before %d", left, threads);
     }
-    return QUERN_OK;
 }

@@ -249,13 +249,12 @@ Test(hosts_rejected, ranks_that_do_not_fit_together) {
     }
 }
 
-TEST_RANKS(hosts_rejected, a_host_that_awaits_too_many_says_so, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+TEST_BODY(hosts_rejected, a_host_that_awaits_too_many_says_so, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group_args args = rank_group_args(rank, rank->rank == 1 ? LATE : RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     if (rank->rank == 1) hosts->host_ranks = 2;
     rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "for rank 0, rank 2, of which 1 are of this host");
     if (rank->rank != 1) rank_check_detail(rank, "rank 1: quern_group_create waited # s");
-    return QUERN_OK;
 }
 
 /* ---- a place that cannot be opened ---- */
@@ -307,13 +306,12 @@ Test(hosts_rejected, a_host_that_does_not_come_is_named) {
     check_ranks(.kind = RANK_THREADS, .count = 6, .hosts = 3, .body = stay_away);
 }
 
-TEST_RANKS(hosts_rejected, a_place_where_nobody_is, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
+TEST_BODY(hosts_rejected, a_place_where_nobody_is, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     quern_group_args args = rank_group_args(rank, LATE);
     rank_line_up(rank);
-    if (rank_host(rank, rank->rank) == 0) return QUERN_OK;
+    if (rank_host(rank, rank->rank) == 0) return;
     rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "for the host of rank 0 at 127.0.0.2:");
     rank_check_detail(rank, strerror(ECONNREFUSED));
-    return QUERN_OK;
 }
 
 /* ---- a host that knows the secret, and sends what no rank would send ---- */
@@ -720,8 +718,7 @@ static struct {
     void *user;
 } held;
 
-static void *run_when_let_go(void *unused) {
-    (void)unused;
+static void *run_when_let_go(UNUSED void *unused) {
     while (__atomic_load_n(&held.are_held, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
     return held.run(held.user);
 }

@@ -99,7 +99,7 @@ TEST_RANKS(hosts_shrink, with_interleaved_hosts, .kind = RANK_PROCESSES, .count 
 /* ---- again and again ---- */
 
 /* The highest rank of each group is killed when the others have left a barrier, until one host is left, and then a rank of it. */
-TEST_RANKS(hosts_shrink, again_and_again, .kind = RANK_PROCESSES, .count = 6, .hosts = 3, .may_die = 0x3c) {
+TEST_BODY(hosts_shrink, again_and_again, .kind = RANK_PROCESSES, .count = 6, .hosts = 3, .may_die = 0x3c) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *new;
     unsigned *met = rank->shared;  /* [ranks of the group]: how many have */
     for (int ranks = rank->ranks; ranks > 2; ranks--) {
@@ -118,7 +118,6 @@ TEST_RANKS(hosts_shrink, again_and_again, .kind = RANK_PROCESSES, .count = 6, .h
         group = new;
     }
     shrink_case_use(rank, group);
-    return QUERN_OK;
 }
 
 /* ---- many ranks, and what the new group has of the old one ---- */

@@ -39,10 +39,7 @@ static quern_status end_here(const void *user) {
     return QUERN_OK;
 }
 
-static quern_status never(const void *user) {
-    (void)user;
-    return QUERN_OK;
-}
+static quern_status never(UNUSED const void *user) { return QUERN_OK; }
 
 /* What the ranks share: how many have ended well, and how many have begun the last meeting. */
 struct progress {
@@ -241,7 +238,7 @@ Test(hosts_shrink_ends, while_others_are_killed) {
 
 /* ---- a host that comes late ---- */
 
-TEST_RANKS(hosts_shrink_ends, without_a_host_that_comes_too_late, .kind = RANK_PROCESSES, .count = 5, .hosts = 3,
+TEST_BODY(hosts_shrink_ends, without_a_host_that_comes_too_late, .kind = RANK_PROCESSES, .count = 5, .hosts = 3,
            .shared_bytes = 64) {
     unsigned *ended = rank->shared;
     quern_group *group = shrink_case_group(rank, SHRINK_SHORT);
@@ -249,11 +246,10 @@ TEST_RANKS(hosts_shrink_ends, without_a_host_that_comes_too_late, .kind = RANK_P
     if (rank->rank != rank->ranks - 1) {
         shrink_case_run(rank, group, (1u << (rank->ranks - 1)) - 1);
         __atomic_add_fetch(ended, 1, __ATOMIC_ACQ_REL);
-        return QUERN_OK;
+        return;
     }
     while (__atomic_load_n(ended, __ATOMIC_ACQUIRE) < (unsigned)rank->ranks - 1) rank_sleep(0.01);
     shrink_case_run(rank, group, 1u << rank->rank);
-    return QUERN_OK;
 }
 
 /* A rank of the second host does not come: its host awaits it until the limit, and the first host that one. */

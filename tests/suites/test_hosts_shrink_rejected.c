@@ -15,10 +15,7 @@
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
 
-static quern_status never(const void *user) {
-    (void)user;
-    return QUERN_OK;
-}
+static quern_status never(UNUSED const void *user) { return QUERN_OK; }
 
 static int64_t never_ends(void) { return quern_now() + (int64_t)(RANK_LIMIT * 1e9); }
 
@@ -89,7 +86,7 @@ static void call_strangely(struct rank *rank, const struct quern_membership *mem
 }
 
 /* Another key is that of an earlier shrink, of a group that had another meeting, or of no group at all. */
-TEST_RANKS(hosts_shrink_rejected, connections_are_counted_by_reason, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+TEST_BODY(hosts_shrink_rejected, connections_are_counted_by_reason, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char stale[QUERN_DIGEST_BYTES] = {1};
     struct quern_membership *member = rank_member_of(rank, group);
@@ -113,7 +110,6 @@ TEST_RANKS(hosts_shrink_rejected, connections_are_counted_by_reason, .kind = RAN
     if (!rank->rank) rank_check_report(rank, group, "2 another secret, name or job");
     rank_ok(rank, quern_group_destroy(group));
     shrink_case_use(rank, new);
-    return QUERN_OK;
 }
 
 /* The roll call of the shrink, of this rank alone.  The call may end it. */
@@ -142,7 +138,7 @@ static void open_coordinator(struct rank *rank, const struct quern_membership *m
 }
 
 /* Another program has the port of the first host by now, and keeps it: that host is a follower, and one of the new group. */
-TEST_RANKS(hosts_shrink_rejected, with_a_host_whose_port_is_taken, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+TEST_BODY(hosts_shrink_rejected, with_a_host_whose_port_is_taken, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct quern_membership *member = rank_member_of(rank, group);
     struct quern_listener other = {.socket = -1, .key = member->net->key, .rejections = (uint32_t[QUERN_REJECTIONS]){0}};
@@ -162,7 +158,6 @@ TEST_RANKS(hosts_shrink_rejected, with_a_host_whose_port_is_taken, .kind = RANK_
     rank_line_up(rank);
     shrink_case_run(rank, group, (1u << rank->ranks) - 1);
     quern_listener_close(&other);
-    return QUERN_OK;
 }
 
 /*

@@ -126,7 +126,7 @@ static bool bring(struct rank *rank, const quern_group_args *args, long bit) {
 }
 
 /* A damaged card is not taken; the host calls again.  Rank 0 then waits for connections, to its limit. */
-TEST_RANKS(hosts_trust, damaged_cards_are_not_taken, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+TEST_BODY(hosts_trust, damaged_cards_are_not_taken, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     static const size_t places[] = {offsetof(struct played_card, card.first_epoch), offsetof(struct played_card, card.count),
                                     offsetof(struct played_card, card.status), offsetof(struct played_card, card.reason),
                                     offsetof(struct played_card, fact.process), offsetof(struct played_card, fact.address.ip),
@@ -134,12 +134,11 @@ TEST_RANKS(hosts_trust, damaged_cards_are_not_taken, .kind = RANK_PROCESSES, .co
     quern_group_args args = rank_group_args(rank, rank->rank ? RANK_LIMIT : LATE);
     if (rank->rank == 0) {
         rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "for connections with rank 1");
-        return QUERN_OK;
+        return;
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         rank_check(rank, !bring(rank, &args, (long)(8 * places[i] + i)), "bit %zu of byte %zu was taken", i, places[i]);
     rank_check(rank, bring(rank, &args, -1), "right facts are not taken");
-    return QUERN_OK;
 }
 
 /* Rank 0 is this test, and one bit of what it says is flipped on the way. */
@@ -173,7 +172,7 @@ static void say_damaged(struct rank *rank, const quern_group_args *args, size_t 
     quern_listener_close(&listener);
 }
 
-TEST_RANKS(hosts_trust, damaged_decisions_are_not_believed, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+TEST_BODY(hosts_trust, damaged_decisions_are_not_believed, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     static const size_t bytes[] = {offsetof(struct quern_host_answer, number), offsetof(struct quern_host_answer, rejections),
                                    sizeof(struct quern_host_answer) + offsetof(struct quern_fact, address.ip),
                                    sizeof(struct quern_host_answer) + 2 * sizeof(struct quern_fact)};
@@ -187,13 +186,12 @@ TEST_RANKS(hosts_trust, damaged_decisions_are_not_believed, .kind = RANK_PROCESS
         }
         rank_line_up(rank);
     }
-    return QUERN_OK;
 }
 
 /* ---- keys ---- */
 
 /* Of the group, of its meeting and of its shrink. */
-TEST_RANKS(hosts_trust, no_key_is_left_in_memory, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
+TEST_BODY(hosts_trust, no_key_is_left_in_memory, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     unsigned char key[QUERN_DIGEST_BYTES];
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
@@ -211,5 +209,4 @@ TEST_RANKS(hosts_trust, no_key_is_left_in_memory, .kind = RANK_PROCESSES, .count
     rank_ok(rank, quern_group_destroy(group));
     rank_ok(rank, quern_group_destroy(less));
     rank_check(rank, found == 0, "%d pieces of memory were given back with a key", found);
-    return QUERN_OK;
 }

@@ -64,8 +64,7 @@ TEST_RANKS(hosts_ucx, reasons_without_it, .kind = RANK_PROCESSES, .count = 2, .h
 static bool has_ucx(void) { return dlopen("libucp.so.0", RTLD_LAZY | RTLD_LOCAL) != NULL; }
 
 /* In a child, since a library that is loaded stays. */
-static quern_status look_for_it(struct rank *rank) {
-    (void)rank;
+static quern_status look_for_it(UNUSED struct rank *rank) {
     set_environment();
     return has_ucx() ? QUERN_OK : QUERN_NOT_SUPPORTED;
 }

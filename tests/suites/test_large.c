@@ -140,8 +140,7 @@ static struct {
     struct { char *begin; size_t bytes; } array[MOST_ARRAYS];
 } sweeper;
 
-static void *sweep(void *unused) {
-    (void)unused;
+static void *sweep(UNUSED void *unused) {
     while (!atomic_load(&sweeper.stop)) {
         for (int a = 0; a < sweeper.arrays; a++) madvise(sweeper.array[a].begin, sweeper.array[a].bytes, MADV_DONTNEED);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);

@@ -78,9 +78,8 @@ Test(status, detail_is_copied_like_snprintf) {
     check(!memcmp(part, all, 6) && part[6] == 0 && part[7] == 'x', "not cut off after 6 characters");
 }
 
-static void *fail_differently(void *user) {
+static void *fail_differently(UNUSED void *user) {
     int count;
-    (void)user;
     check(quern_error_detail(NULL, 0) == 0, "a new thread begins with a detail");
     quern_device_count((quern_device_kind)12, &count);
     return strstr(error_detail(), "12") ? "good" : NULL;
@@ -192,16 +191,14 @@ static struct {
     int entered, left;  /* atomic */
 } slow;
 
-static void be_slow(void *user, quern_log_level level, const char *line) {
-    (void)user, (void)level, (void)line;
+static void be_slow(UNUSED void *user, UNUSED quern_log_level level, UNUSED const char *line) {
     __atomic_store_n(&slow.entered, 1, __ATOMIC_SEQ_CST);
     usleep(100000);
     __atomic_store_n(&slow.left, 1, __ATOMIC_SEQ_CST);
 }
 
-static void *fail_once(void *user) {
+static void *fail_once(UNUSED void *user) {
     int count;
-    (void)user;
     quern_device_count((quern_device_kind)12, &count);
     return NULL;
 }
@@ -226,8 +223,7 @@ static char *read_file(const char *path) {
     return text;
 }
 
-static void ignore(void *user, quern_log_level level, const char *line) {
-    (void)user, (void)level, (void)line;
+static void ignore(UNUSED void *user, UNUSED quern_log_level level, UNUSED const char *line) {
 }
 
 Test(log, a_file_that_cannot_be_opened_is_no_error) {

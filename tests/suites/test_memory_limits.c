@@ -46,8 +46,7 @@ static void begin_tree(void) {
     check(mkdtemp(tree), "no directory");
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where) {
-    (void)status, (void)kind, (void)where;
+static int remove_one(const char *path, UNUSED const struct stat *status, UNUSED int kind, UNUSED struct FTW *where) {
     return remove(path);
 }
 
@@ -288,9 +287,8 @@ Test(memory_limits, a_device_has_a_thread_for_each_core_that_the_process_can_kee
     }
 }
 
-static void meet_the_worker(void *context, int64_t index) {
+static void meet_the_worker(void *context, UNUSED int64_t index) {
     int *here = context;
-    (void)index;
     __atomic_fetch_add(here, 1, __ATOMIC_RELAXED);
     while (__atomic_load_n(here, __ATOMIC_RELAXED) < 2) rank_sleep(1e-3);
 }
@@ -302,9 +300,8 @@ struct meeting {
     bool must_meet;
 };
 
-static void meet(void *context, int64_t index) {
+static void meet(void *context, UNUSED int64_t index) {
     struct meeting *meeting = context;
-    (void)index;
     __atomic_fetch_add(&meeting->here, 1, __ATOMIC_RELAXED);
     for (int look = 0; (meeting->must_meet || look < 10000) && __atomic_load_n(&meeting->here, __ATOMIC_RELAXED) % 2; look++)
         sched_yield();
@@ -551,18 +548,17 @@ int fallocate(int file, int mode, off_t offset, off_t bytes) {
 }
 
 /* It takes smaller pieces until one ends between two signals. */
-TEST_RANKS(memory_limits, frequent_signals_only_delay, .kind = RANK_PROCESSES, .count = 1, .shared_bytes = 4096) {
+TEST_BODY(memory_limits, frequent_signals_only_delay, .kind = RANK_PROCESSES, .count = 1, .shared_bytes = 4096) {
     char *memory;
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
     interrupted_above = 1 << 20;
     rank_ok(rank, allocate(ranks, 100, &memory));
     rank_check(rank, interruptions > 0 && interruptions < 20, "%d interruptions", interruptions);
     rank_ok(rank, quern_group_destroy(ranks));
-    return QUERN_OK;
 }
 
 /* Memory that is there: as many pages as the part has are in the file, though nobody has used one. */
-TEST_RANKS(memory_limits, a_system_without_the_call, .kind = RANK_PROCESSES, .count = 2, .shared_bytes = 4096) {
+TEST_BODY(memory_limits, a_system_without_the_call, .kind = RANK_PROCESSES, .count = 2, .shared_bytes = 4096) {
     static const struct {
         int reason;
         quern_status status;
@@ -585,5 +581,4 @@ TEST_RANKS(memory_limits, a_system_without_the_call, .kind = RANK_PROCESSES, .co
         refusal = 0;
         rank_ok(rank, quern_group_destroy(ranks));
     }
-    return QUERN_OK;
 }

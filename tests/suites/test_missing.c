@@ -162,7 +162,7 @@ static bool ends_with(const char *text, const char *end) {
     return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
 }
 
-TEST_RANKS(missing, an_abort_has_a_reason, .kind = RANK_BOTH, .count = 3) {
+TEST_BODY(missing, an_abort_has_a_reason, .kind = RANK_BOTH, .count = 3) {
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char detail[512];
         quern_group *group = rank_group(rank, RANK_LIMIT);
@@ -177,7 +177,6 @@ TEST_RANKS(missing, an_abort_has_a_reason, .kind = RANK_BOTH, .count = 3) {
         rank_line_up(rank);
         rank_ok(rank, quern_group_destroy(group));
     }
-    return QUERN_OK;
 }
 
 static const char *const rival_reasons[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -194,7 +193,7 @@ static void *abort_as_rival(void *user) {
 }
 
 /* Two threads abort with one handle: the reason is that of one of them, whole. */
-TEST_RANKS(missing, two_threads_abort_at_once, .kind = RANK_BOTH, .count = 2) {
+TEST_BODY(missing, two_threads_abort_at_once, .kind = RANK_BOTH, .count = 2) {
     for (int round = 0; round < 50; round++) {
         quern_group *group = rank_group(rank, RANK_LIMIT);
         rank_line_up(rank);  /* an abort would end the creation of the other one */
@@ -216,7 +215,6 @@ TEST_RANKS(missing, two_threads_abort_at_once, .kind = RANK_BOTH, .count = 2) {
         rank_line_up(rank);
         rank_ok(rank, quern_group_destroy(group));
     }
-    return QUERN_OK;
 }
 
 /* ---- the limits ---- */
@@ -250,7 +248,7 @@ TEST_RANKS(missing, the_first_call_has_a_limit_of_its_own, .kind = RANK_BOTH, .c
     return quern_group_destroy(group);
 }
 
-TEST_RANKS(missing, limits_that_are_not_given, .kind = RANK_THREADS, .count = 1) {
+TEST_BODY(missing, limits_that_are_not_given, .kind = RANK_THREADS, .count = 1) {
     static const double limits[][4] = {  /* timeout, first_timeout, and those that result */
         {0, 0, 60, 60}, {5, 0, 5, 5}, {5, 9, 5, 9}, {0, 9, 60, 9}, {INFINITY, 0, INFINITY, INFINITY}, {5, INFINITY, 5, INFINITY},
         {9, 1, 9, 1}, {DBL_TRUE_MIN, 0, DBL_TRUE_MIN, DBL_TRUE_MIN}, {0.25, 0, 0.25, 0.25}, {60.5, 0, 60.5, 60.5},
@@ -268,5 +266,4 @@ TEST_RANKS(missing, limits_that_are_not_given, .kind = RANK_THREADS, .count = 1)
         rank_ok(rank, quern_group_destroy(part));
         rank_ok(rank, quern_group_destroy(group));
     }
-    return QUERN_OK;
 }

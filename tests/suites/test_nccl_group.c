@@ -113,14 +113,13 @@ TEST_SIDE(nccl_group, the_report_names_the_way, .kind = RANK_PROCESSES, .count =
 
 /* ---- what is refused ---- */
 
-TEST_RANKS(nccl_group, a_rank_without_nccl, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "") {
+TEST_BODY(nccl_group, a_rank_without_nccl, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "") {
     struct nccl_side side;
     if (rank->rank == 1) setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
     nccl_open_gpu(&side, rank, rank->rank);
     const quern_group_args args = nccl_args(&side, 20);
     rank_status(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "rank 1: no NCCL at /nowhere/libnccl.so.2: install libnccl2 or nvidia-nccl-cu13");
-    return QUERN_OK;
 }
 
 /* Ranks of one host with one GPU are refused; those of two hosts have each their own, even of the same number. */
@@ -144,7 +143,7 @@ Test(nccl_group, one_gpu_for_two_ranks) {
     check_on(2, 2, RANK_PROCESSES, share_gpu, NULL, "");
 }
 
-TEST_RANKS(nccl_group, a_thread_is_one_rank, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+TEST_BODY(nccl_group, a_thread_is_one_rank, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     struct nccl_side side;
     nccl_open_gpu(&side, rank, 0);
     quern_group_args args[2] = {nccl_args(&side, 20), nccl_args(&side, 20)};
@@ -152,7 +151,6 @@ TEST_RANKS(nccl_group, a_thread_is_one_rank, .kind = RANK_PROCESSES, .count = 2,
     args[1].rank = 1;
     rank_status(rank, quern_group_create(args, 2, groups), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "a thread is one rank of a group of several hosts");
-    return QUERN_OK;
 }
 
 TEST_SIDE(nccl_group, a_capture_is_refused, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
@@ -220,7 +218,7 @@ TEST_SIDE(nccl_group, a_child_of_fork, .kind = RANK_PROCESSES, .count = 2, .host
 }
 
 /* A process that ends with a group ends its watcher first. */
-TEST_RANKS(nccl_group, a_process_that_exits, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+TEST_BODY(nccl_group, a_process_that_exits, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     struct nccl_side side;
     int end = -1;
     const pid_t child = fork();
@@ -231,7 +229,6 @@ TEST_RANKS(nccl_group, a_process_that_exits, .kind = RANK_PROCESSES, .count = 2,
     }
     for (int i = 0; i < 6000 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
     rank_check(rank, WIFEXITED(end) && WEXITSTATUS(end) == 7, "the child has ended with %d", end);
-    return QUERN_OK;
 }
 
 /* A rank that has left in order does not disturb the barriers of the others. */

@@ -598,7 +598,7 @@ TEST_BENCH(ragged, memory_freed_under_a_plan, .kind = RANK_BOTH, .count = MEMBER
 }
 
 /* The same range, registered anew, is other memory: the plan keeps the addresses at which it has found the peers' parts. */
-TEST_RANKS(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .count = MEMBERS) {
+TEST_BODY(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .count = MEMBERS) {
     struct rank_bench bench;
     struct one_exchange call;
     quern_ragged_plan *plan;
@@ -617,7 +617,6 @@ TEST_RANKS(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     rank_bench_close(&bench);
     free(memory);
-    return QUERN_OK;
 }
 
 /* Plans of parts of the group, created by all ranks at once: ranks 0 and 2, and rank 1 alone. */

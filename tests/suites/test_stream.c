@@ -93,8 +93,7 @@ static void check_adam(struct calls *calls, int steps) {
 static atomic_bool released;
 
 /* Blocks the stream until the test releases it, or for ten seconds. */
-static void wait_for_release(void *user) {
-    (void)user;
+static void wait_for_release(UNUSED void *user) {
     for (int i = 0; i < 10000 && !atomic_load(&released); i++) usleep(1000);
 }
 

@@ -215,7 +215,7 @@ static void check_held(struct rank *rank, quern_group *group, struct held before
 }
 
 /* The resources of a process are constant over many allocations, including failed ones. */
-TEST_RANKS(symmetric, nothing_is_left_behind, .kind = RANK_BOTH, .count = 4, .shared_bytes = 4096) {
+TEST_BODY(symmetric, nothing_is_left_behind, .kind = RANK_BOTH, .count = 4, .shared_bytes = 4096) {
     long addresses = count_address_bytes();
     quern_group *group = rank_group(rank, RANK_LIMIT);
     void *pointer;
@@ -243,7 +243,6 @@ TEST_RANKS(symmetric, nothing_is_left_behind, .kind = RANK_BOTH, .count = 4, .sh
     if (rank->kind == RANK_PROCESSES)  /* threads take some for their heaps */
         rank_check(rank, count_address_bytes() - addresses < 16 << 20, "%ld bytes of addresses are left",
                    count_address_bytes() - addresses);
-    return QUERN_OK;
 }
 
 TEST_RANKS(symmetric, a_rank_that_leaves_takes_nothing_from_the_others, .kind = RANK_BOTH, .count = 3, .shared_bytes = 4096) {
@@ -457,7 +456,7 @@ Test(symmetric, ranks_vote_on_what_they_have_registered) {
 }
 
 /* Rank 0 registers one range again and again, each time together with another range of rank 1. */
-TEST_RANKS(symmetric, a_range_may_be_registered_with_many_others, .kind = RANK_THREADS, .count = 2) {
+TEST_BODY(symmetric, a_range_may_be_registered_with_many_others, .kind = RANK_THREADS, .count = 2) {
     enum { MANY = 100, BYTES = 64 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
     char *memory = calloc(MANY, BYTES);
@@ -473,7 +472,6 @@ TEST_RANKS(symmetric, a_range_may_be_registered_with_many_others, .kind = RANK_T
     meet(rank, group);
     rank_ok(rank, quern_group_destroy(group));
     free(memory);
-    return QUERN_OK;
 }
 
 /* Of a group that has made no symmetric memory yet. */
@@ -494,7 +492,7 @@ static void refuse_range(struct rank *rank, quern_group *group, char *usual, siz
     rank_refused(rank, quern_symmetric_register(&group, 1, &pointer, &bytes), status, why);
 }
 
-TEST_RANKS(symmetric, ranges_of_a_rank_never_overlap, .kind = RANK_THREADS, .count = 2) {
+TEST_BODY(symmetric, ranges_of_a_rank_never_overlap, .kind = RANK_THREADS, .count = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     char *arena = calloc(1, 10000), *fresh = calloc(1, 100), *part = rank_allocate(rank, group, 1000);
     register_range(rank, group, arena + 1000, 1000);
@@ -534,7 +532,6 @@ TEST_RANKS(symmetric, ranges_of_a_rank_never_overlap, .kind = RANK_THREADS, .cou
     rank_ok(rank, quern_group_destroy(group));
     free(arena);
     free(fresh);
-    return QUERN_OK;
 }
 
 /* ---- several groups ---- */

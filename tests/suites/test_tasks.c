@@ -17,8 +17,7 @@ static struct {
     size_t jobs;
 } seen;
 
-static void count_tasks(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
-    (void)user;
+static void count_tasks(UNUSED void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
     check(seen.jobs < COUNT(seen.tasks), "more jobs than a call has");
     seen.tasks[seen.jobs++] = tasks;
     for (int64_t i = 0; i < tasks; i++) task(context, i);
@@ -125,8 +124,7 @@ TEST_DEVICE(tasks, rows_of_an_interrupted_thread) {
 }
 
 /* A product of zeros, during which many threads are set. */
-static quern_status change_threads(void *user, const quern_gemm_args *product, void *stream) {
-    (void)stream;
+static quern_status change_threads(void *user, const quern_gemm_args *product, UNUSED void *stream) {
     memset(product->c, 0, (size_t)(product->m * product->c_stride) * quern_dtype_bytes(product->c_dtype));
     return quern_set_threads(user, 64, count_tasks, NULL);
 }

@@ -90,9 +90,8 @@ struct nested {
     bool changes;
 };
 
-static quern_status multiply(void *context, const quern_gemm_args *product, void *stream) {
+static quern_status multiply(void *context, const quern_gemm_args *product, UNUSED void *stream) {
     struct nested *nested = context;
-    (void)stream;
     memset(product->c, 0, (size_t)(product->m * product->n) * quern_dtype_bytes(product->c_dtype));
     check_ok(bench_step(nested->bench));
     check(!strcmp(quern_current_look()->view->name, "linear_cross_entropy"), "the thread is in %s",
