@@ -136,9 +136,7 @@ static quern_adam_args adam_args;
 static quern_adam_tensor adam_tensors[LONG];
 static quern_adam_plan *adam_plan;
 
-static int column_of(const struct call *call) {
-    return call->parts[1].column;
-}
+static int column_of(const struct call *call) { return call->parts[1].column; }
 
 static void set_narrow(quern_adam_args *a) {
     a->param_dtype = a->grad_dtype = QUERN_BF16, a->m_dtype = a->v_dtype = QUERN_E4M3, a->master_dtype = QUERN_REMAINDER;

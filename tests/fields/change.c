@@ -12,13 +12,9 @@ bool fields_is_pointer(const struct slot *slot) {
     return kind == STRUCTS || kind == MEMORY || kind == HANDLE || kind == HANDLES || kind == TEXT || kind == CALLBACK;
 }
 
-void fields_put(const struct slot *slot, const void *value) {
-    memcpy(slot->place, value, slot->field->bytes);
-}
+void fields_put(const struct slot *slot, const void *value) { memcpy(slot->place, value, slot->field->bytes); }
 
-void fields_put_pointer(const struct slot *slot, uintptr_t address) {
-    memcpy(slot->place, &address, sizeof address);
-}
+void fields_put_pointer(const struct slot *slot, uintptr_t address) { memcpy(slot->place, &address, sizeof address); }
 
 uintptr_t fields_pointer_at(const struct slot *slot) {
     uintptr_t address;
@@ -26,9 +22,7 @@ uintptr_t fields_pointer_at(const struct slot *slot) {
     return address;
 }
 
-void fields_put_number(const struct slot *slot, int64_t number) {
-    memcpy(slot->place, &number, slot->field->bytes);
-}
+void fields_put_number(const struct slot *slot, int64_t number) { memcpy(slot->place, &number, slot->field->bytes); }
 
 int64_t fields_number_at(const struct slot *slot) {
     int64_t number = 0;
@@ -53,9 +47,7 @@ bool fields_is_safe(void) {
 
 /* ---- answers ---- */
 
-static bool is_text(const struct call *call) {
-    return strstr(call->function, "_explain") != NULL;
-}
+static bool is_text(const struct call *call) { return strstr(call->function, "_explain") != NULL; }
 
 void fields_expect_success(const struct call *call, const struct slot *slot, const char *what) {
     const quern_status status = fields_run(call);
@@ -115,9 +107,7 @@ void fields_expect_refusal(const struct call *call, const struct slot *slot, que
 
 static const struct call *current;
 
-void fields_choose(const struct call *call) {
-    current = call;
-}
+void fields_choose(const struct call *call) { current = call; }
 
 void fields_refuse(int line, quern_status expected, const char *detail) {
     const quern_status status = fields_run(current);

@@ -126,13 +126,9 @@ static struct strides {
     bool is_one_value;  /* all upstream gradients are equal */
 } strides = {LOGITS_STRIDE, GRAD_STRIDE, UPSTREAM_STRIDE, WIDE, WIDE, WIDE, WIDE, CHUNK, false, false};
 
-static int64_t stride_or(int64_t stride, int64_t preset) {
-    return stride ? stride : preset;
-}
+static int64_t stride_or(int64_t stride, int64_t preset) { return stride ? stride : preset; }
 
-static int column_of(const struct call *call) {
-    return call->parts[1].column;
-}
+static int column_of(const struct call *call) { return call->parts[1].column; }
 
 static void set_options(quern_cross_entropy_args *a) {
     *a = (quern_cross_entropy_args)CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT64,

@@ -13,9 +13,7 @@ enum { TEXT_BYTES = 256 };
 
 /* ---- limits in a text ---- */
 
-static bool begins(const char *text, const char *with) {
-    return !strncmp(text, with, strlen(with));
-}
+static bool begins(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
 
 static bool ends(const char *text, const char *end, const char *with) {
     const size_t length = strlen(with);
@@ -48,9 +46,7 @@ static void read_limit(struct limits *limits, const char *text, const char *at, 
 }
 
 /* Texts round the largest fp32 to two digits. */
-static double exact(double real) {
-    return fabs(real) == 3.4e38 ? copysign(FLT_MAX, real) : real;
-}
+static double exact(double real) { return fabs(real) == 3.4e38 ? copysign(FLT_MAX, real) : real; }
 
 static struct limits limits_of(const char *text) {
     struct limits limits = {.has_least = false};
@@ -204,9 +200,7 @@ static void write_dtypes(const struct rule *rule, char *text) {
     if (rule->legal_text) strcpy(text, rule->legal_text);
 }
 
-static const char *dtype_or_none(int value) {
-    return value ? quern_dtype_name((quern_dtype)value) : "none";
-}
+static const char *dtype_or_none(int value) { return value ? quern_dtype_name((quern_dtype)value) : "none"; }
 
 static void refuse_choice(const struct call *call, const struct slot *slot, quern_status status, int value, const char *expected) {
     const bool is_dtype = slot->rule->legal_count;

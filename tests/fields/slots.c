@@ -59,9 +59,7 @@ void fields_use(void *memory) {
     arena.memory = buffer.data;
 }
 
-void *fields_arena(void) {
-    return arena.memory;
-}
+void *fields_arena(void) { return arena.memory; }
 
 void fields_close(void) {
     free(arena.before);
@@ -93,13 +91,9 @@ void fields_floats(const void *pointer, int64_t count, float value) {
     for (int64_t i = 0; i < count; i++) memcpy((char *)fields_image(pointer) + i * 4, &value, sizeof value);
 }
 
-void fields_bytes(const void *pointer, size_t bytes, int value) {
-    memset(fields_image(pointer), value, bytes);
-}
+void fields_bytes(const void *pointer, size_t bytes, int value) { memset(fields_image(pointer), value, bytes); }
 
-static bool is_on_gpu(const struct space *space) {
-    return space == &arena && fields_device.kind == QUERN_CUDA;
-}
+static bool is_on_gpu(const struct space *space) { return space == &arena && fields_device.kind == QUERN_CUDA; }
 
 static void write_space(struct space *space) {
     if (space->holds_before) return;
@@ -117,9 +111,7 @@ static void read_space(struct space *space) {
     space->holds_before = !memcmp(space->after, space->before, space->used);
 }
 
-bool fields_are_unchanged(void) {
-    return arena.holds_before && host.holds_before;
-}
+bool fields_are_unchanged(void) { return arena.holds_before && host.holds_before; }
 
 bool fields_are_as_in_base_case(void) {
     return !memcmp(arena.base, arena.after, arena.used) && !memcmp(host.base, host.after, host.used);
@@ -135,9 +127,7 @@ static uint64_t digest_of(const struct space *space, uint64_t digest) {
     return digest;
 }
 
-uint64_t fields_digest(void) {
-    return digest_of(&host, digest_of(&arena, 0xcbf29ce484222325));
-}
+uint64_t fields_digest(void) { return digest_of(&host, digest_of(&arena, 0xcbf29ce484222325)); }
 
 bool fields_changed(const struct slot *slot) {
     const struct space *space = space_of(slot->home);
@@ -234,9 +224,7 @@ static void measure(void) {
     }
 }
 
-static size_t part_bytes(const struct part *part) {
-    return fields_record_of(part->type)->bytes;
-}
+static size_t part_bytes(const struct part *part) { return fields_record_of(part->type)->bytes; }
 
 static void keep(const struct call *call) {
     for (int i = 0; i < MOST_PARTS && call->parts[i].type; i++) {
@@ -259,9 +247,7 @@ static const char *path_with(const char *prefix, const struct slot *slot) {
     return paths[next];
 }
 
-const char *fields_path(const struct slot *slot) {
-    return path_with(slot->part->prefix, slot);
-}
+const char *fields_path(const struct slot *slot) { return path_with(slot->part->prefix, slot); }
 
 const char *fields_other_path(const struct slot *slot) {
     return path_with(slot->part->other_prefix ? slot->part->other_prefix : slot->part->prefix, slot);

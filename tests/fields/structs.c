@@ -26,13 +26,9 @@ struct sized {
     size_t oldest, fields; /* known: the struct has not grown */
 };
 
-static bool is_marked(uint32_t size) {
-    return size >> MARK_BITS == MARK >> MARK_BITS;
-}
+static bool is_marked(uint32_t size) { return size >> MARK_BITS == MARK >> MARK_BITS; }
 
-static uint32_t bytes_of(uint32_t size) {
-    return is_marked(size) ? size - MARK : size;
-}
+static uint32_t bytes_of(uint32_t size) { return is_marked(size) ? size - MARK : size; }
 
 static bool is_taken(const struct sized *sized, uint32_t size) {
     const uint32_t bytes = bytes_of(size), most = is_marked(size) ? sized->known : sized->known - 1;

@@ -34,9 +34,7 @@ static void walk_ignored_alone(const struct call *call, const struct slot *slot)
     }
 }
 
-static bool is_ignored(const struct slot *slot) {
-    return strchr("-n", slot->letter) != NULL;
-}
+static bool is_ignored(const struct slot *slot) { return strchr("-n", slot->letter) != NULL; }
 
 /* Strides of ignored pointers keep their values: they must be valid if the pointer is not NULL. */
 static void walk_ignored(const struct call *call) {
@@ -54,9 +52,7 @@ static void walk_ignored(const struct call *call) {
 /* ---- illegal values ---- */
 
 /* A list of memory may be empty, and a workspace may have no bytes. */
-static bool is_empty(const struct slot *slot) {
-    return slot->home && !slot->bytes;
-}
+static bool is_empty(const struct slot *slot) { return slot->home && !slot->bytes; }
 
 /* A call without handles has no foreign ones either. */
 static void walk_foreign(const struct call *call, const struct slot *slot) {
@@ -65,9 +61,7 @@ static void walk_foreign(const struct call *call, const struct slot *slot) {
     else fields_restore(call);
 }
 
-static bool is_workspace(const struct slot *slot) {
-    return same_text(slot->field->name, "workspace");
-}
+static bool is_workspace(const struct slot *slot) { return same_text(slot->field->name, "workspace"); }
 
 static void walk_illegal_pointer(const struct call *call, const struct slot *slot) {
     if (slot->rule->foreign) walk_foreign(call, slot);
@@ -152,9 +146,7 @@ static void walk_alignment(const struct call *call) {
 
 enum meeting { APART, BOTH_READ, REFUSED_PAIR };
 
-static bool is_written(const struct slot *slot) {
-    return strchr("WwxP", slot->letter);
-}
+static bool is_written(const struct slot *slot) { return strchr("WwxP", slot->letter); }
 
 static bool allows(const struct slot *slot, const struct slot *other) {
     return slot->rule->may_overlap && same_text(slot->rule->may_overlap, other->field->name);
@@ -172,9 +164,7 @@ static enum meeting meeting_of(const struct slot *moved, const struct slot *slot
     return is_written(moved) || is_written(slot) ? REFUSED_PAIR : BOTH_READ;
 }
 
-static uintptr_t align_down(const struct slot *slot, uintptr_t address) {
-    return address - address % slot->alignment;
-}
+static uintptr_t align_down(const struct slot *slot, uintptr_t address) { return address - address % slot->alignment; }
 
 /* The places at which the moved buffer covers the least of the other one's beginning, its middle, or the least of its end. */
 static uintptr_t over(const struct slot *moved, const struct slot *slot, int where) {

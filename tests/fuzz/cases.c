@@ -14,21 +14,13 @@
 
 /* ---- numbers ---- */
 
-static bool flip(void) {
-    return input_byte() & 1;
-}
+static bool flip(void) { return input_byte() & 1; }
 
-static bool is(const struct record *record, const char *name) {
-    return same_text(record->name, name);
-}
+static bool is(const struct record *record, const char *name) { return same_text(record->name, name); }
 
-static quern_dtype float_dtype(void) {
-    return (quern_dtype)(QUERN_F32 + input_below(3));
-}
+static quern_dtype float_dtype(void) { return (quern_dtype)(QUERN_F32 + input_below(3)); }
 
-static int64_t stride(int64_t columns) {
-    return flip() ? 0 : columns + input_below(3);
-}
+static int64_t stride(int64_t columns) { return flip() ? 0 : columns + input_below(3); }
 
 static void *omit_one_in(int n) {
     return input_one_in(n) ? NULL : OMIT;  /* at the end of the input: omitted */
@@ -354,9 +346,7 @@ void case_numbers(const struct record *record, void *self, const void *parent) {
 
 /* ---- bounds of time ---- */
 
-static double short_time(double timeout) {
-    return timeout == 0 || timeout > 0.002 ? 0.002 : timeout;
-}
+static double short_time(double timeout) { return timeout == 0 || timeout > 0.002 ? 0.002 : timeout; }
 
 void case_tame(const struct record *record, void *self) {
     quern_group_args *group = self;

@@ -10,9 +10,7 @@ void input_begin(const uint8_t *bytes, size_t count) {
     state = 0x9e3779b97f4a7c15u;
 }
 
-bool input_is_at_end(void) {
-    return at == end;
-}
+bool input_is_at_end(void) { return at == end; }
 
 uint8_t input_byte(void) {
     if (at == end) return 0;
@@ -24,9 +22,7 @@ int64_t input_below(int64_t limit) {
     return limit <= 256 ? input_byte() % limit : (input_byte() << 8 | input_byte()) % limit;
 }
 
-bool input_one_in(int n) {
-    return input_byte() % n == n - 1;
-}
+bool input_one_in(int n) { return input_byte() % n == n - 1; }
 
 uint64_t input_word(void) {
     uint64_t word = 0;

@@ -87,9 +87,7 @@ static enum rank_call choose_call(enum fault_of_meeting fault) {
     return able[input_below(count)];
 }
 
-static bool is_exchange(enum rank_call call) {
-    return call == EXCHANGE || call == PLAN;
-}
+static bool is_exchange(enum rank_call call) { return call == EXCHANGE || call == PLAN; }
 
 static void choose_step(struct step *step, int ranks, enum fault_of_meeting fault) {
     static const size_t impossible[] = {SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 62, ((size_t)1 << 47) + 1};

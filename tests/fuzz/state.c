@@ -31,9 +31,7 @@ void state_begin(void) {
     permanent = count;
 }
 
-bool state_is_permanent(const struct live *live) {
-    return live < all + permanent;
-}
+bool state_is_permanent(const struct live *live) { return live < all + permanent; }
 
 bool state_has_room(enum handle kind) {
     int found = 0;
@@ -177,6 +175,4 @@ void state_close(void) {
     memset(all, 0, sizeof all);
 }
 
-quern_device *state_device(void) {
-    return all[0].handle;
-}
+quern_device *state_device(void) { return all[0].handle; }

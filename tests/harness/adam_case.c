@@ -114,9 +114,7 @@ void adam_set_rounding(quern_adam_args *args, quern_rounding param, quern_roundi
 /* ---- layout ---- */
 
 /* Elements between a 64-byte boundary and the array: every residue, and different ones for the values of one tensor. */
-static int64_t offset_of(int64_t place, int arena) {
-    return (place * 5 + arena * 7 + place / 16) % 16;
-}
+static int64_t offset_of(int64_t place, int arena) { return (place * 5 + arena * 7 + place / 16) % 16; }
 
 /* The first element of a tensor's array; *end is the first one that the next array may use. */
 static int64_t place_array(int64_t *end, int64_t place, int arena, int64_t count) {

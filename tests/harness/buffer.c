@@ -7,9 +7,7 @@
 enum { ALIGNMENT = 256, GUARD = 512, PAGE = 4096 };
 
 /* 0x7FFD7FFD...: NaN as f16, bf16 and f32; as an integer far beyond any vocab of the tests.  Chosen by address parity. */
-static unsigned char pattern_at(size_t i) {
-    return i % 2 ? 0x7F : 0xFD;
-}
+static unsigned char pattern_at(size_t i) { return i % 2 ? 0x7F : 0xFD; }
 
 /* By copies of what is there, and so with few instructions under sanitizers. */
 void fill_pattern(void *memory, size_t bytes) {
@@ -29,9 +27,7 @@ bool holds_pattern(const void *memory, size_t bytes) {
     return bytes < 2 || !memcmp(from, from + 2, bytes - 2);
 }
 
-static size_t round_up(size_t bytes, size_t unit) {
-    return (bytes + unit - 1) / unit * unit;
-}
+static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /* The zone ends at most ALIGNMENT bytes before an inaccessible page and starts right behind another one. */
 static void map_zone(struct buffer *buffer, size_t offset) {

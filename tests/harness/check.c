@@ -30,6 +30,4 @@ void check_status_of(quern_status status, quern_status expected, const char *cal
           quern_status_string(expected), error_detail());
 }
 
-void check_detail(const char *text) {
-    check(strstr(error_detail(), text), "no \"%s\" in \"%s\"", text, error_detail());
-}
+void check_detail(const char *text) { check(strstr(error_detail(), text), "no \"%s\" in \"%s\"", text, error_detail()); }

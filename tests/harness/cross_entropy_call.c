@@ -11,9 +11,7 @@ struct buffers {
     struct buffer shards;  /* [shards, rows]; empty when there are none */
 };
 
-static size_t size_where(bool wanted, int64_t count, size_t element) {
-    return wanted ? (size_t)count * element : 0;
-}
+static size_t size_where(bool wanted, int64_t count, size_t element) { return wanted ? (size_t)count * element : 0; }
 
 static void open_inputs(const struct test_device *device, const struct cross_entropy_case *c,
                         const struct cross_entropy_inputs *inputs, struct buffers *b) {
@@ -49,9 +47,7 @@ static void close_buffers(struct buffers *b) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) buffer_close(all[i]);
 }
 
-static void *where_wanted(const struct buffer *buffer, bool wanted) {
-    return wanted ? buffer->data : NULL;
-}
+static void *where_wanted(const struct buffer *buffer, bool wanted) { return wanted ? buffer->data : NULL; }
 
 static quern_cross_entropy_args with_pointers(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
                                               const struct buffers *b) {
@@ -236,9 +232,7 @@ static void check_padding(const struct cross_entropy_case *c, const struct cross
     }
 }
 
-static void *copy_where(struct buffer *buffer, bool wanted) {
-    return wanted ? copy_of(buffer) : NULL;
-}
+static void *copy_where(struct buffer *buffer, bool wanted) { return wanted ? copy_of(buffer) : NULL; }
 
 static void read_outputs(const struct cross_entropy_case *c, struct buffers *b, struct cross_entropy_outputs *outputs) {
     *outputs = (struct cross_entropy_outputs){

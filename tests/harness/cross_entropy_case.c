@@ -26,9 +26,7 @@ void for_each_cross_entropy_row(cross_entropy_row_test *body) {
 
 /* ---- shapes ---- */
 
-int64_t cross_entropy_logits_stride(const struct cross_entropy_case *c) {
-    return c->vocab + c->filled + c->padding;
-}
+int64_t cross_entropy_logits_stride(const struct cross_entropy_case *c) { return c->vocab + c->filled + c->padding; }
 
 int64_t cross_entropy_grad_stride(const struct cross_entropy_case *c) {
     return c->vocab + c->filled + (c->placement == IN_PLACE ? c->padding : c->grad_padding);

@@ -118,9 +118,7 @@ int cuda_is_emulated(void) {
     return emulator_calls != NULL;
 }
 
-void cuda_check(int result, const char *call) {
-    check(result == 0, "%s returned %d", call, result);
-}
+void cuda_check(int result, const char *call) { check(result == 0, "%s returned %d", call, result); }
 
 void cuda_begin_capture(void *stream) {
     enum { GLOBAL = 0 };

@@ -21,9 +21,7 @@ bool test_is_once(void) {
     return once && !strcmp(once, "1");
 }
 
-int64_t test_size(int64_t full, int64_t small) {
-    return test_is_small() ? small : full;
-}
+int64_t test_size(int64_t full, int64_t small) { return test_is_small() ? small : full; }
 
 const char *test_target(void) {
     static char target[32];

@@ -10,9 +10,7 @@ uint64_t random_bits(uint64_t seed, uint64_t index) {
     return z ^ (z >> 31);
 }
 
-double random_uniform(uint64_t seed, uint64_t index) {
-    return (double)(random_bits(seed, index) >> 11) * 0x1p-53;
-}
+double random_uniform(uint64_t seed, uint64_t index) { return (double)(random_bits(seed, index) >> 11) * 0x1p-53; }
 
 double random_normal(uint64_t seed, uint64_t index) {
     double radius = sqrt(-2 * log(1 - random_uniform(seed, 2 * index)));
@@ -23,10 +21,6 @@ int64_t random_below(uint64_t seed, uint64_t index, int64_t end) {
     return (int64_t)(random_bits(seed, index) % (uint64_t)end);
 }
 
-int64_t below(struct dice *dice, int64_t end) {
-    return random_below(dice->seed, dice->thrown++, end);
-}
+int64_t below(struct dice *dice, int64_t end) { return random_below(dice->seed, dice->thrown++, end); }
 
-bool chance(struct dice *dice, int64_t of) {
-    return below(dice, of) == 0;
-}
+bool chance(struct dice *dice, int64_t of) { return below(dice, of) == 0; }

@@ -35,9 +35,7 @@ static struct extent memory(int64_t bytes) {
 }
 
 /* A size_t beyond any memory is no error by itself. */
-static struct extent buffer(size_t bytes) {
-    return memory(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
-}
+static struct extent buffer(size_t bytes) { return memory(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes); }
 
 static struct extent elements(int64_t count, quern_dtype dtype) {
     return memory(times(count, (int64_t)quern_dtype_bytes(dtype)));
@@ -108,17 +106,11 @@ OPAQUE(quern_set_threads__parameters, user)
 
 /* ---- cross-entropy ---- */
 
-static int64_t labels_end(const quern_cross_entropy_args *a) {
-    return a->global_vocab ? a->global_vocab : a->vocab;
-}
+static int64_t labels_end(const quern_cross_entropy_args *a) { return a->global_vocab ? a->global_vocab : a->vocab; }
 
-static int64_t padded(const quern_cross_entropy_args *a) {
-    return a->padded_vocab ? a->padded_vocab : a->vocab;
-}
+static int64_t padded(const quern_cross_entropy_args *a) { return a->padded_vocab ? a->padded_vocab : a->vocab; }
 
-static quern_dtype grad_dtype(const quern_cross_entropy_args *a) {
-    return a->grad_dtype ? a->grad_dtype : a->logits_dtype;
-}
+static quern_dtype grad_dtype(const quern_cross_entropy_args *a) { return a->grad_dtype ? a->grad_dtype : a->logits_dtype; }
 
 /* Without a stride of its own a gradient in place has that of the logits. */
 static int64_t preset_of_grad(const quern_cross_entropy_args *a) {
@@ -195,9 +187,7 @@ WORKSPACE(quern_linear_cross_entropy)
 
 /* ---- Adam: the parent of a tensor is its arguments ---- */
 
-static const quern_adam_args *adam_of(const void *parent) {
-    return parent;
-}
+static const quern_adam_args *adam_of(const void *parent) { return parent; }
 
 static struct extent scales(const quern_adam_tensor *a) {
     return memory(a->count < 0 ? REFUSED : a->count / 32 + (a->count % 32 != 0));

@@ -32,13 +32,9 @@ quern_adam_args adam_resolve(const quern_adam_args *args) {
     return resolved;
 }
 
-bool adam_is_skipped(const quern_adam_args *args) {
-    return args->control.found_inf && *args->control.found_inf != 0;
-}
+bool adam_is_skipped(const quern_adam_args *args) { return args->control.found_inf && *args->control.found_inf != 0; }
 
-static double clip_of(const quern_adam_args *args) {
-    return args->control.clip ? (double)*args->control.clip : 1;
-}
+static double clip_of(const quern_adam_args *args) { return args->control.clip ? (double)*args->control.clip : 1; }
 
 struct scalars {
     float grad_factor, one_minus_beta1, one_minus_beta2, step_size, inverse_sqrt_bias2, inverse_bias2, eps;

@@ -10,9 +10,7 @@
 
 enum { HEADER = 64, UNIT = 64, HASH = 8 };
 
-static size_t padded(size_t bytes) {
-    return (bytes + UNIT - 1) / UNIT * UNIT;
-}
+static size_t padded(size_t bytes) { return (bytes + UNIT - 1) / UNIT * UNIT; }
 
 /* ---- the parts of a tensor, in their order ---- */
 

@@ -33,9 +33,7 @@ uint32_t adam_random_bits(const quern_adam_args *args, int64_t place, int64_t i,
     return half % 2 ? words[half / 2] >> 16 : words[half / 2] & 0xFFFF;
 }
 
-uint16_t adam_round_nearest(quern_dtype dtype, float value) {
-    return (uint16_t)dtype_encode(dtype, (double)value);
-}
+uint16_t adam_round_nearest(quern_dtype dtype, float value) { return (uint16_t)dtype_encode(dtype, (double)value); }
 
 /*
  * Adds random bits below the last place and truncates: as many as fp32 has more in its fraction, at most 16.  In the lowest binades
@@ -52,18 +50,12 @@ uint16_t adam_round_stochastic(quern_dtype dtype, float value, uint32_t random) 
 
 /* ---- scaled moments ---- */
 
-bool adam_is_scaled(quern_dtype dtype) {
-    return dtype == QUERN_F16 || dtype == QUERN_E4M3 || dtype == QUERN_E5M2;
-}
+bool adam_is_scaled(quern_dtype dtype) { return dtype == QUERN_F16 || dtype == QUERN_E4M3 || dtype == QUERN_E5M2; }
 
-float adam_scale_factor(uint8_t scale) {
-    return scale == 255 ? INFINITY : ldexpf(1, scale - 127);
-}
+float adam_scale_factor(uint8_t scale) { return scale == 255 ? INFINITY : ldexpf(1, scale - 127); }
 
 /* The exponent of a normal fp32 value; for zero and subnormals the exponent field. */
-static int exponent_of(float value) {
-    return value < 0x1p-126f ? -127 : ilogbf(value);
-}
+static int exponent_of(float value) { return value < 0x1p-126f ? -127 : ilogbf(value); }
 
 uint8_t adam_choose_scale(quern_dtype dtype, const float *values, int64_t count) {
     float largest = 0;

@@ -20,14 +20,10 @@ enum row_kind cross_entropy_row_kind(int64_t label, int64_t ignore_index, int64_
     return label < 0 || label >= vocab ? ROW_BAD_LABEL : ROW_COUNTED;
 }
 
-double cross_entropy_capped(double logit, double softcap) {
-    return softcap != 0 ? softcap * tanh(logit / softcap) : logit;
-}
+double cross_entropy_capped(double logit, double softcap) { return softcap != 0 ? softcap * tanh(logit / softcap) : logit; }
 
 /* A product in which 0 cancels even infinities and NaN. */
-static double part(double factor, double value) {
-    return factor == 0 ? 0 : factor * value;
-}
+static double part(double factor, double value) { return factor == 0 ? 0 : factor * value; }
 
 /* ---- the quantities of a row after a pass over its logits ---- */
 
@@ -56,9 +52,7 @@ static double weight(const struct row *row, int64_t column) {
     return row->options->class_weights ? row->options->class_weights[column] : 1;
 }
 
-static double exponential(const struct row *row, int64_t column) {
-    return exp(row->y[column] - row->largest);
-}
+static double exponential(const struct row *row, int64_t column) { return exp(row->y[column] - row->largest); }
 
 /* -log p of a column; the label's own is computed from the others where it is the largest. */
 static double surprise(const struct row *row, int64_t column) {

@@ -50,9 +50,7 @@ static double power_of_two(int exponent) {
     return value;
 }
 
-double dtype_largest(quern_dtype dtype) {
-    return format_of(dtype)->largest;
-}
+double dtype_largest(quern_dtype dtype) { return format_of(dtype)->largest; }
 
 double dtype_ulp(quern_dtype dtype, double value) {
     const struct format *format = format_of(dtype);

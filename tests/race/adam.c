@@ -86,9 +86,7 @@ static quern_adam_args arguments(const struct run *run, quern_dtype param_and_gr
     return args;
 }
 
-static quern_adam_args plain(const struct run *run) {
-    return arguments(run, QUERN_BF16, QUERN_BF16);
-}
+static quern_adam_args plain(const struct run *run) { return arguments(run, QUERN_BF16, QUERN_BF16); }
 
 static quern_adam_args full(const struct run *run) {
     quern_adam_args args = arguments(run, QUERN_F32, QUERN_E4M3);

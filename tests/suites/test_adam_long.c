@@ -57,9 +57,7 @@ static double mean_v_after(const struct test_device *device, const struct quern_
 }
 
 /* In eight bits v has two or three fraction bits, and its mean over 256 elements has a correspondingly larger deviation. */
-static double spread_of(quern_dtype v) {
-    return quern_dtype_bytes(v) == 1 ? 0.12 : 0.05;
-}
+static double spread_of(quern_dtype v) { return quern_dtype_bytes(v) == 1 ? 0.12 : 0.05; }
 
 TEST_ADAM_ROWS(adam_long, v_follows_the_gradients) {
     const int64_t steps = test_size(20000, 4000);

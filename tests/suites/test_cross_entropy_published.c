@@ -79,9 +79,7 @@ static const struct published published[] = {
     {"PyTorch", EACH, 128, 1000, MEAN, OUT_OF_PLACE, -100, 0, 0.1f, 0, 0, false, 0},
 };
 
-static bool needs_full(const struct published *p) {
-    return p->label_smoothing != 0 || p->softcap != 0 || p->has_weights;
-}
+static bool needs_full(const struct published *p) { return p->label_smoothing != 0 || p->softcap != 0 || p->has_weights; }
 
 static bool is_for(const struct published *p, const struct quern_kernel *row) {
     const quern_dtype logits = row->key.cross_entropy.logits;

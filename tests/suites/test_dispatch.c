@@ -18,9 +18,7 @@ static quern_cross_entropy_args args_of(int64_t vocab, bool full) {
     return cross_entropy_args_of(&c);
 }
 
-static quern_cross_entropy_args plain_args(int64_t vocab) {
-    return args_of(vocab, false);
-}
+static quern_cross_entropy_args plain_args(int64_t vocab) { return args_of(vocab, false); }
 
 /* The name in "name: chosen", or "". */
 static const char *chosen_in(const char *text) {

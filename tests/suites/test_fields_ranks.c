@@ -6,9 +6,7 @@
  */
 #include "fields/ranks.h"
 
-static bool has_collectives(void) {
-    return test_kind() == QUERN_CPU;
-}
+static bool has_collectives(void) { return test_kind() == QUERN_CPU; }
 
 static void open_group(void) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;

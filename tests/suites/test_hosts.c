@@ -386,9 +386,7 @@ static quern_status idle(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, connections_are_kept_alive) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = idle);
-}
+Test(hosts, connections_are_kept_alive) { check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = idle); }
 
 /* ---- arguments ---- */
 

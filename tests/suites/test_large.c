@@ -194,9 +194,7 @@ static unsigned char *own_part(const struct long_array *array) {
     return (unsigned char *)*array->pointer + bytes_before(array, beyond);
 }
 
-static size_t own_bytes(const struct long_array *array) {
-    return bytes_before(array, count) - bytes_before(array, beyond);
-}
+static size_t own_bytes(const struct long_array *array) { return bytes_before(array, count) - bytes_before(array, beyond); }
 
 enum { ARRAYS = 7 };
 

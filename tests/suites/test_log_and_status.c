@@ -61,9 +61,7 @@ Test(status, dtypes) {
     }
 }
 
-Test(status, version) {
-    check(quern_version() == QUERN_VERSION, "library %d, header %d", quern_version(), QUERN_VERSION);
-}
+Test(status, version) { check(quern_version() == QUERN_VERSION, "library %d, header %d", quern_version(), QUERN_VERSION); }
 
 /* ---- details ---- */
 

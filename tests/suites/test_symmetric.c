@@ -353,9 +353,7 @@ static quern_status miss_an_allocation(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(symmetric, late_ranks_poison_the_group) {
-    check_ranks(.kind = RANK_BOTH, .count = 3, .function = miss_an_allocation);
-}
+Test(symmetric, late_ranks_poison_the_group) { check_ranks(.kind = RANK_BOTH, .count = 3, .function = miss_an_allocation); }
 
 /* ---- registration ---- */
 
