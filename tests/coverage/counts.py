@@ -42,16 +42,31 @@ def _tool(name: str) -> str:
     return f"{name}-{done.stdout.split('.')[0].strip()}"
 
 
-def export(counts: Iterable[Path], compiled: list[Path]) -> dict:
-    """The files and functions of these objects, as `llvm-cov export` has them."""
+def _export(counts: Iterable[Path], compiled: list[Path], *options: str) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         listing, merged = Path(scratch) / "counts.txt", Path(scratch) / "counts.profdata"
         listing.write_text("".join(f"1,{path}\n" for path in counts))  # a weight, since a path may have a comma
         subprocess.run([_tool("llvm-profdata"), "merge", "-sparse", f"-input-files={listing}", "-o", str(merged)], check=True)
-        command = [_tool("llvm-cov"), "export", "-skip-expansions", f"-instr-profile={merged}", str(compiled[0]),
+        command = [_tool("llvm-cov"), "export", "-skip-expansions", *options, f"-instr-profile={merged}", str(compiled[0]),
                    *(word for path in compiled[1:] for word in ("-object", str(path)))]
-        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)["data"][0]
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def export(counts: Iterable[Path], compiled: list[Path]) -> dict:
+    """The files and functions of these objects, as `llvm-cov export` has them."""
+    return json.loads(_export(counts, compiled))["data"][0]
+
+
+def lines(counts: Iterable[Path], compiled: list[Path]) -> dict[str, dict[int, int]]:
+    """How often each line of each file was executed; lines without code have no number."""
+    found: dict[str, dict[int, int]] = {}
+    for row in _export(counts, compiled, "-skip-functions", "-format=lcov").splitlines():
+        if row.startswith("SF:"):
+            of_file = found.setdefault(name_of(row[3:]), {})
+        elif row.startswith("DA:"):
+            line, count = row[3:].split(",")[:2]
+            of_file[int(line)] = of_file.get(int(line), 0) + int(count)
+    return found
 
 
 def name_of(file: str) -> str:

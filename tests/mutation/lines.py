@@ -16,26 +16,15 @@ from mutation import executes
 KEPT = counts.ROOT / "build/mutation/lines.json"
 
 
-def executed(segments: list[list]) -> int:
-    """The lines that were executed or have no count, as the bits of a number.  A segment lasts until the next one."""
-    seen: dict[int, bool] = {}
-    for (line, _, count, has_count, _, is_gap), following in zip(segments, [*segments[1:], segments[-1]], strict=True):
-        for each in range(line, following[0] + 1) if has_count and not is_gap else ():
-            seen[each] = seen.get(each, False) or count > 0
-    return ~sum(1 << line for line, was in seen.items() if not was)
-
-
 def read_counts() -> dict[str, dict[str, int]]:
-    """For each suite and kind of device that was counted: the executed lines of each file."""
+    """For each suite and kind of device that was counted, and each file: the lines that it executed or that have no count, as the
+    bits of a number."""
     found: dict[str, dict[str, int]] = {}
     for folder in sorted({path.parent for path in counts.everything()}):
         configuration, suite = folder.parent.name, folder.name
         of_job = found.setdefault(f"{executes.kind_without_sanitizers(configuration)}: {suite}", {})
-        exported = counts.export(counts.of_suite(configuration, suite), executes.objects_of(configuration))
-        for file in exported["files"]:
-            name = counts.name_of(file["filename"])
-            if file["segments"]:
-                of_job[name] = of_job.get(name, 0) | executed(file["segments"])
+        for file, lines in counts.lines(counts.of_suite(configuration, suite), executes.objects_of(configuration)).items():
+            of_job[file] = of_job.get(file, 0) | ~sum(1 << line for line, count in lines.items() if not count)
     return found
 
 

@@ -215,7 +215,8 @@ void enqueue(Comm &c) {
     c.enqueued++;
     has_failed = has_failed || driver()->call(batch->operations[0].stream, run, batch);
   }
-  if (is_pushed && driver()->pop(nullptr)) has_failed = true;
+  void *popped;
+  if (is_pushed && driver()->pop(&popped)) has_failed = true;
   if (has_failed) c.error = ncclUnhandledCudaError;
   c.waiting.clear();
   change(c, State::ready);

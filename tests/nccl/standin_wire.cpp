@@ -225,7 +225,8 @@ void move(Batch &batch) {
     for (auto &sum : sums) driver()->to_device(sum.first, sum.second.data(), sum.second.size() * 4, stream);
   driver()->synchronize(stream);
   driver()->end_stream(stream);
-  driver()->pop(nullptr);
+  void *popped;
+  driver()->pop(&popped);
 }
 
 }  // namespace
