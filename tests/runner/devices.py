@@ -266,16 +266,17 @@ def aarch64_runner() -> tuple[str, ...]:
 
 
 def aarch64_configurations() -> list[Configuration]:
-    """Each CPU target of aarch64, the lesser ones with the suites of kernels, and ranks."""
+    """The oracles, each CPU target of aarch64, the lesser ones with the suites of kernels, and ranks: all but what takes long."""
     runner, unavailable = aarch64_runner(), lacks_aarch64()
-    every = [suite for suite in suites.read_suites() if suite.sanitized and not (runner and suite.name in NEED_FILTERS)]
+    left_out = suites.LARGE | (NEED_FILTERS if runner else set())
+    every = [suite for suite in suites.read_suites() if suite.name not in left_out]
     plain = [Configuration(f"cpu {target.name}", "cpu", cpu_environment(target.name, f"*__{target.name}"), is_first=not place)
              for place, target in enumerate(cpu_targets("aarch64"))]
     return [replace(each, name=f"aarch64 {each.name}", environment={**each.environment, "QUERN_TEST_SCALE": "small"},
                     unavailable=unavailable, programs="build/aarch64/tests", runner=runner,
                     only=frozenset(suite.name for suite in every if each.is_first or suite.operations),
                     leaves_out=NOT_IN_QEMU if runner else ())
-            for each in [*plain, rank_configuration()]]
+            for each in [Configuration("oracle", "oracle"), *plain, rank_configuration()]]
 
 
 # ---- real GPUs and broken drivers -----------------------------------------------------------------

@@ -17,8 +17,6 @@ from runner.targets import GPU_TARGETS
 
 PARTS = 24
 
-# Suites that only a part or the deep run has, of configurations whose other suites are in the gate.
-LARGE = frozenset({"test_adam_long", "test_large"})
 # What runs with musl in each gate.
 MUSL = frozenset({"test_adam_published", "test_details", "test_group", "test_hosts_network", "test_structs"})
 # Of two halves, sanitized kernels of CPUs run one in a gate.
@@ -37,13 +35,13 @@ def number_of_commit() -> int:
 def has_suite(configuration: devices.Configuration, suite: suites.Suite, number: int) -> bool:
     """Whether the gate of this commit runs a suite on a configuration."""
     sanitized, kind, name = configuration.is_sanitized, configuration.kind, suite.name
-    if kind in ("oracle", "gpu"):
-        return True
     if configuration.name.startswith("musl"):
         return name in MUSL
     if not configuration.is_native:
         return False
-    if name in LARGE or (configuration.only is not None and configuration.only == devices.CARRIED):
+    if kind in ("oracle", "gpu"):
+        return True
+    if name in suites.LARGE or (configuration.only is not None and configuration.only == devices.CARRIED):
         return False
     if kind == "cpu" and " without " in configuration.name:
         return True
