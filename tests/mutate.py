@@ -7,8 +7,6 @@ that the compiler refuses is not counted.
 The last line is `N killed, N survived, N equivalent`.  Called by `./quern mutate`.
 """
 
-from __future__ import annotations
-
 import argparse
 import fnmatch
 import hashlib

@@ -6,8 +6,6 @@
     ... --all                                      as if nothing had a receipt
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence

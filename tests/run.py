@@ -7,8 +7,6 @@ is printed as it ends, a failed one with its output, which is repeated at the en
 by `, N skipped` and `, N flaky` if any were.
 """
 
-from __future__ import annotations
-
 import argparse
 import fnmatch
 import json

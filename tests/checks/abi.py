@@ -6,8 +6,6 @@
 Called by tests/run.py.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Runs the tests of a check: its functions whose names begin with test_.  The last line is `N passed, N failed`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Each file derives its counts in its first lines.  Called by tests/run.py; needs no nvcc.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

@@ -3,8 +3,6 @@
 The suites leave their counts in build/coverage.  GPU kernels are not counted: clang does not compile them.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import sys
 import tempfile

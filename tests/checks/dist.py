@@ -4,8 +4,6 @@ The second time other times and permissions of the files, and another umask, mus
 line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tarfile

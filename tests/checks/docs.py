@@ -8,8 +8,6 @@ pictures are current, and the cards of README.md have the targets that serve the
     python3 tests/checks/docs.py
 """
 
-from __future__ import annotations
-
 import fnmatch
 import functools
 import os

@@ -2,8 +2,6 @@
 with the sources of the tree, and the kept table.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

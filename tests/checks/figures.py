@@ -4,8 +4,6 @@ A row is a document, a sentence with a place for each figure, and the figures.  
 the command that they come from.  Called by tests/checks/docs.py.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import math

@@ -7,8 +7,6 @@ functions must be the same.  --self-test breaks the declarations and checks that
 `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

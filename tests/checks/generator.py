@@ -2,8 +2,6 @@
 recipes for an operation, a data type and a target work (tests/checks/recipes/).
 """
 
-from __future__ import annotations
-
 import fnmatch
 import shutil
 import subprocess

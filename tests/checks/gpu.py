@@ -4,8 +4,6 @@ Some of its programs are replaced by scripts that fail or never end.  Called by 
 `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

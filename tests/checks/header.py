@@ -5,8 +5,6 @@ Compiles tests/checks/header_user.c, which uses every macro and calls every init
 compiler or standard that is not here is skipped with the reason.  The last line is `N passed, N failed[, N skipped]`.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

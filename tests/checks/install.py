@@ -4,8 +4,6 @@ Takes the objects of the tree's own build.  A limit on the size of files stands 
 place for the build of the whole library.  Called by tests/run.py.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -5,8 +5,6 @@ right, and quern_dump must find them equal; with one bit flipped in a tensor it 
 A library that stands in for NVTX writes down the calls.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -4,8 +4,6 @@
     python3 tests/checks/mutants.py [--only GLOB]    builds and judges those of these names
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import fnmatch

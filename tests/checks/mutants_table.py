@@ -5,8 +5,6 @@ A row is the mutant's name, its file, the job that fails, the old text, which th
 kind of its configuration, or more of its name, and the suite or the check.
 """
 
-from __future__ import annotations
-
 MUTANTS = (
     ("NaN as a finite value", "bindings/python/quern_dump/diff.py", "checks: looking inside", "and not any(self.not_finite)", ""),
     ("equal elements counted", "bindings/python/quern_dump/diff.py", "checks: looking inside",

@@ -4,8 +4,6 @@ Neither vcpkg nor conda is needed: a script of CMake stands for what the port ca
 Called by tests/run.py.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 Called by tests/run.py.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

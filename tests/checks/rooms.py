@@ -8,8 +8,6 @@ room above it.  Prints each offence with file and line.  The last line is `N pas
 is found.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

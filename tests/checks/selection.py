@@ -3,8 +3,6 @@
 Takes the objects of the tree's own build, which must stay current.  Called by tests/run.py.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -6,8 +6,6 @@ Prints each offence with file and line.  The last line is `N passed, N failed`.
 `style.py ROOT` checks another tree.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -6,8 +6,6 @@ together.  The losses of a run say little: they hardly change if an MLP gives ha
 `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

@@ -6,8 +6,6 @@ an archive in each of the ways in which one is linked; libquern.so and an engine
 tests/run.py.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import os

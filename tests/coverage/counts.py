@@ -2,8 +2,6 @@
 says of them.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

@@ -10,8 +10,6 @@ calls succeeded than LEAST_SUCCEEDED.  A function `ranks_...` is a call of two o
 `N passed, N failed`, with a test for each function, and two for the corpus and the new inputs.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import signal

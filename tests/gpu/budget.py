@@ -1,7 +1,5 @@
 """The time of the whole command, divided among its stages, and programs that end within it.  Called by command.py."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

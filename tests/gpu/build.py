@@ -3,8 +3,6 @@
 Its edges are those of the tree's own build, with another libquern.a; objects are taken from there.  Called by command.py.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

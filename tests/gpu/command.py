@@ -4,8 +4,6 @@ Each stage has a part of the time; one that does not end in it is stopped and fa
 share of a copy's bandwidth each operation reached.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

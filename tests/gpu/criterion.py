@@ -1,7 +1,5 @@
 """Copies Criterion into a folder, and uses it from there on a machine on which nothing can be installed.  Called by command.py."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The GPU, and the tools that the machine has for it.  Called by command.py."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -7,8 +7,6 @@ fail.  unneeded.txt lists the orders that no program needs, with the reasons.  G
 `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import argparse
 import fnmatch
 import re

@@ -4,8 +4,6 @@ A line `# REASON` opens the mutants that have this reason.  A mutant is `FILE: L
 them; it stays the same when lines move.  A number with ±1 behind it stands for two mutants.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

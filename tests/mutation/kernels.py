@@ -2,8 +2,6 @@
 that nothing is built again for the next mutant.  Called by tests/mutate.py.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

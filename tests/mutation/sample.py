@@ -1,7 +1,5 @@
 """Chooses mutants by a seed: five of the host's code, then one or two of the kernels for CPUs and one of those for GPUs."""
 
-from __future__ import annotations
-
 import fnmatch
 import random
 from collections.abc import Iterator

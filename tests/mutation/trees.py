@@ -1,7 +1,5 @@
 """Scratch copies of the tree, in which mutants are built and judged, and the jobs that judge them."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The lines of GPU kernels, by the line table of the PTX: read once for each target and kept in build/mutation."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

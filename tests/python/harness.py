@@ -1,8 +1,6 @@
 """Runs the functions test_* of a module and prints `N passed, N failed, N skipped`.  For the tests of the Python package, which run
 in environments that have nothing else installed.
 """
-from __future__ import annotations
-
 import fnmatch
 import re
 import sys

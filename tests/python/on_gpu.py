@@ -4,8 +4,6 @@ and, if there is a PyTorch with CUDA, over that.  Called by tests/gpu/command.py
     python3 tests/python/on_gpu.py ARCHIVE
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

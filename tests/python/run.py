@@ -5,8 +5,6 @@ tests of PyTorch and JAX, each with the same wheel and several versions.  The la
     python3 tests/python/run.py ARCHIVE --frameworks   also PyTorch and JAX: 12 GB of packages in build/python, kept there
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import csv

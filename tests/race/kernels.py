@@ -6,8 +6,6 @@ threads apart and mistakes threads that share a number for one: kernels are comp
 loads, and their PTX is translated for the emulator.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import fnmatch
 import os

@@ -4,8 +4,6 @@ If a variant went unnoticed, the silence of the real code would mean nothing.  A
 several.  By default a script runs the real code, with --broken the variants.  The last line is `N passed, N failed`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -4,8 +4,6 @@ reported (see races.py).
 A variant is the library with one line changed and that file compiled again.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

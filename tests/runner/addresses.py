@@ -4,8 +4,6 @@ A sanitizer's shadow memory has fixed places.  Where the kernel randomizes many 
 then, and the program dies at its start.
 """
 
-from __future__ import annotations
-
 import subprocess
 from functools import cache
 

@@ -2,8 +2,6 @@
 time to compile all targets.  Each has a folder below build/ and a build file beside the tree's own, whose objects it uses.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The suites that execute what has changed: for `./quern test --changed`, and for jobs that fail beside others."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 import sys

@@ -4,8 +4,6 @@ The kernels of one data type are compiled for one target beside those of the las
 all others are built.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterable

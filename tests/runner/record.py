@@ -4,8 +4,6 @@ The last runs of this tree are in build/test_times.json.  A first run uses tests
 `./quern test --keep-times` writes; in it the devices of one kind share an entry.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path

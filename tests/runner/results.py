@@ -3,8 +3,6 @@
 Only suites have such results, and only those that meet the same whatever else the machine does.  build/results.json keeps them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

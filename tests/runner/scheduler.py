@@ -2,8 +2,6 @@
 earlier runs, so that jobs that mostly wait run beside jobs that compute.
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import re

@@ -7,8 +7,6 @@
     Runs on: cpu; not with sanitizers.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The emulated devices: one for each GPU target of the library, from the generator's table."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

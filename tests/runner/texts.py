@@ -3,8 +3,6 @@
 Targets also differ in how the host code launches kernels; the suites that run on every target test this.  Called by tests/run.py.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from functools import cache

@@ -6,6 +6,14 @@
  *   QUERN_TEST_PACK_TARGET=sm_121    the target of the pack
  *   QUERN_TEST_TARGET=sm_120f        the target that serves the device without the pack
  */
+#define _POSIX_C_SOURCE 200809L
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/device.h"
@@ -13,6 +21,7 @@
 #include "kernels/kernel.h"
 #include "os/unload.h"
 #include "runtime/pack_format.h"
+#include "quern.h"
 
 static const char *pack_target(void) {
     const char *target = getenv("QUERN_TEST_PACK_TARGET");
@@ -27,7 +36,8 @@ static const char *pack_path(void) {
 }
 
 static void expect_target(const quern_device *device, const char *target) {
-    const quern_device_info info = info_of(device);
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_get_info(device, &info));
     check(!strcmp(info.target, target), "the best target is %s, expected %s", info.target, target);
 }
 
@@ -36,8 +46,13 @@ static void expect_target(const quern_device *device, const char *target) {
 enum { COUNT = 1000 };
 
 static quern_adam_args adam_args(quern_adam_tensor *tensor) {
-    quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .tensors = tensor, .tensor_count = 1, .lr = 0.01, .weight_decay = 0.1,
-                                     .step = 1);
+    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
+    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_BF16;
+    args.tensors = tensor;
+    args.tensor_count = 1;
+    args.lr = 0.01;
+    args.weight_decay = 0.1;
+    args.step = 1;
     return args;
 }
 
@@ -106,10 +121,15 @@ Test(pack, serves_cross_entropy) {
     buffer_open(&logits, &device, sizeof ones, 0, ones);
     buffer_open(&labels, &device, sizeof label, 0, label);
     buffer_open(&loss, &device, sizeof(float), 0, NULL);
-    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT32,
-                                                       .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB,
-                                                       .logits = logits.data, .grad = logits.data, .labels = labels.data,
-                                                       .loss = loss.data);
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = QUERN_F32;
+    args.labels_dtype = QUERN_INT32;
+    args.reduction = QUERN_REDUCTION_MEAN;
+    args.rows = ROWS;
+    args.vocab = VOCAB;
+    args.logits = args.grad = logits.data;
+    args.labels = labels.data;
+    args.loss = loss.data;
     size_t bytes;
     check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
     buffer_open(&workspace, &device, bytes, 0, NULL);
@@ -441,6 +461,7 @@ static void keep_line(void *user, quern_log_level level, const char *line) {
 static void (*unload_packs)(void);
 
 void __real_quern_on_unload(enum quern_unload_step step, void (*run)(void));
+void __wrap_quern_on_unload(enum quern_unload_step step, void (*run)(void));
 
 void __wrap_quern_on_unload(enum quern_unload_step step, void (*run)(void)) {
     if (step == QUERN_UNLOAD_PACKS) unload_packs = run;

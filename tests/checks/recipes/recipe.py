@@ -6,8 +6,6 @@ lines up to >>>>.  Steps that need nvcc or the emulator are skipped with a messa
 tests/checks/generator.py.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
