@@ -64,10 +64,9 @@ static void session_write(struct session *session, const int32_t *flags, const i
 static void plan_without_grads(struct session *session) {
     const struct gradients *g = session->g;
     quern_gradient *list = malloc((size_t)g->tensors * sizeof *list + 1);
-    struct buffer gone;
     session->grads = malloc((size_t)g->tensors * sizeof *session->grads + 1);
     check(list && session->grads, "no memory");
-    buffer_open(&gone, g->device, g->grad_bytes, 0, NULL);
+    OPEN_BUFFER(gone, g->device, g->grad_bytes, 0, NULL);
     for (int64_t i = 0; i < g->tensors; i++) {
         char *grad = g->on_device[i].grad;
         list[i] = g->on_device[i];
@@ -76,7 +75,6 @@ static void plan_without_grads(struct session *session) {
     }
     session->args.gradients = list;
     check_ok(quern_accumulate_plan_create(g->device->quern, &session->args, &session->plan));
-    buffer_close(&gone);
     free(list);
 }
 

@@ -154,10 +154,9 @@ static void check_published(const struct published *p) {
     }
     struct adam_element *reference = calloc((size_t)elements, sizeof *reference);
     check(reference, "no memory");
-    struct test_device device;
     struct adam_problem problem;
     struct adam_session session;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     adam_make(&problem, &args, counts, tensors);
     begin(p, &problem, reference);
     adam_session_open(&session, &device, &problem);
@@ -171,7 +170,6 @@ static void check_published(const struct published *p) {
     }
     adam_session_close(&session);
     adam_free(&problem);
-    device_close(&device);
     free(reference);
 }
 

@@ -31,8 +31,8 @@ static void run_ranks(int hosts, int ranks, rank_function *function) {
 /* ---- barriers and exchanges ---- */
 
 static quern_status exchange(struct rank *rank) {
-    struct rank_bench bench;
     move_in(rank);
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     for (int i = 0; i < 10; i++) {
         struct ragged_case c;
@@ -43,7 +43,6 @@ static quern_status exchange(struct rank *rank) {
     }
     rank_check_report(rank, bench.group, "host 1 at 10.79.0.2: ranks");
     rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
-    rank_bench_close(&bench);
     return QUERN_OK;
 }
 
@@ -106,8 +105,8 @@ static bool spoil_network(const char *quality) {
 }
 
 static quern_status work_on(struct rank *rank) {
-    struct rank_bench bench;
     move_in(rank);
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
     for (int i = 0; i < 3; i++) {
@@ -122,7 +121,6 @@ static quern_status work_on(struct rank *rank) {
     for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(child, NULL, NULL));
     rank_ok(rank, quern_group_destroy(child));
     rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
-    rank_bench_close(&bench);
     return QUERN_OK;
 }
 
