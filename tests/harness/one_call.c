@@ -13,6 +13,12 @@ void one_calls_free(struct one_calls *calls) {
     for (int i = 0; i < calls->bench->count; i++) free(calls->of[i]);
 }
 
+static void set_members(const struct one_calls *calls, int i, const int *members, int count) {
+    char *one = calls->of[i];
+    *(const int **)(void *)(one + calls->kind->members) = members;
+    *(int *)(void *)(one + calls->kind->member_count) = count;
+}
+
 static struct rank *rank_of(const struct one_calls *calls, int i) { return calls->bench[i].rank; }
 
 static void finish(const struct one_calls *calls) {
@@ -95,12 +101,12 @@ void one_calls_with_other_members(const struct one_kind *kind, struct rank_bench
     one_calls_make(&calls, kind, bench, form);
     finish(&calls);
     for (size_t list = 0; list < COUNT(lists); list++) {
-        for (int i = 0; i < bench->count; i++) kind->set_members(calls.of[i], lists[list].members, lists[list].count);
+        for (int i = 0; i < bench->count; i++) set_members(&calls, i, lists[list].members, lists[list].count);
         refuse_all(&calls, lists[list].words);
     }
     for (int i = 0; i < bench->count; i++) {
         next[i] = (bench[i].rank->rank + 1) % ONE_RANKS;
-        kind->set_members(calls.of[i], &next[i], 1);
+        set_members(&calls, i, &next[i], 1);
     }
     refuse_all(&calls, "members do not include the calling rank");
     one_calls_free(&calls);
@@ -138,7 +144,7 @@ void one_calls_without_a_rank(const struct one_kind *kind, struct rank_bench *be
     make_together(&calls, kind, bench, form);
     for (int i = 0; i < bench->count; i++) {
         const int rank = bench[i].rank->rank;
-        *kind->timeout(calls.of[i]) = rank ? RANK_LIMIT : 0.3;
+        *(double *)(void *)((char *)calls.of[i] + kind->timeout) = rank ? RANK_LIMIT : 0.3;
         while (rank == 1 && !bench->all && quern_group_status(bench->group) == QUERN_OK) rank_sleep(1e-3);
         returned[i] = rank == 1 ? QUERN_OK : kind->call(calls.of[i]);
         if (rank == 1 && !bench->all) returned[i] = kind->call(calls.of[i]);

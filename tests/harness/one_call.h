@@ -9,7 +9,7 @@
 
 enum { ONE_RANKS = 3 };
 
-/* The struct of a call begins with its bench.  `form` is what the suite chooses of the call. */
+/* `form` is what the suite chooses of the call. */
 struct one_kind {
     size_t bytes;
     void (*make)(void *one, struct rank_bench *bench, const void *form);
@@ -17,10 +17,18 @@ struct one_kind {
     quern_status (*call)(const void *one);
     void (*check_result)(const void *one);
     void (*check_unwritten)(const void *one, const char *when);
-    double *(*timeout)(void *one);
-    void (*set_members)(void *one, const int *members, int count);
+    size_t timeout, members, member_count;  /* offsets of these arguments */
     const char *function;                   /* in texts: that of form 0 */
 };
+
+/* The kind of a struct whose args are those of a function. */
+#define ONE_KIND(kind, type, make_, finish_, call_, check_, check_unwritten_, function_) \
+    static quern_status kind##_call(const void *one) { return call_(one); } \
+    static void kind##_check(const void *one) { check_(one); } \
+    static void kind##_check_unwritten(const void *one, const char *when) { check_unwritten_(one, when); } \
+    const struct one_kind kind = { \
+        sizeof(type), make_, finish_, kind##_call, kind##_check, kind##_check_unwritten, offsetof(type, args.timeout), \
+        offsetof(type, args.members), offsetof(type, args.member_count), function_}
 
 /* The calls of the ranks that a thread drives. */
 struct one_calls {

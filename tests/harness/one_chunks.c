@@ -81,14 +81,5 @@ static void make(void *one, struct rank_bench *bench, const void *form) {
     if (form) ((struct one_chunks *)one)->args.members = NULL;
 }
 
-static quern_status call(const void *one) { return one_chunks_call(one); }
-static void check_result(const void *one) { one_chunks_check(one); }
-static double *timeout(void *one) { return &((struct one_chunks *)one)->args.timeout; }
-
-static void set_members(void *given, const int *members, int count) {
-    struct one_chunks *one = given;
-    one->args.members = members, one->args.member_count = count;
-}
-
-const struct one_kind one_chunks_kind = {sizeof(struct one_chunks), make, NULL, call, check_result, check_unwritten, timeout,
-                                         set_members, "quern_quantize_chunks"};
+ONE_KIND(one_chunks_kind, struct one_chunks, make, NULL, one_chunks_call, one_chunks_check, check_unwritten,
+         "quern_quantize_chunks");

@@ -73,15 +73,4 @@ void one_run_rightly(const struct one_collective *one) {
 /* ---- whatever the operation ---- */
 
 static void make(void *one, struct rank_bench *bench, const void *form) { one_make(one, bench, form); }
-static quern_status call(const void *one) { return one_call(one); }
-static void check_result(const void *one) { one_check(one); }
-static void check_unwritten(const void *one, const char *when) { one_check_unwritten(one, when); }
-static double *timeout(void *one) { return &((struct one_collective *)one)->args.timeout; }
-
-static void set_members(void *given, const int *members, int count) {
-    struct one_collective *one = given;
-    one->args.members = members, one->args.member_count = count;
-}
-
-const struct one_kind one_collective_kind = {sizeof(struct one_collective), make, NULL, call, check_result, check_unwritten,
-                                             timeout, set_members, "quern_all_reduce"};
+ONE_KIND(one_collective_kind, struct one_collective, make, NULL, one_call, one_check, one_check_unwritten, "quern_all_reduce");

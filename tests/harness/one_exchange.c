@@ -100,18 +100,8 @@ static void move_metadata(void *given) {
     one->args.metadata_on_device = one->form.metadata_on_device;
 }
 
-static quern_status call(const void *one) { return exchange_call(one); }
-static void check_result(const void *one) { exchange_check(one); }
-static void check_unwritten(const void *one, const char *when) { exchange_check_unwritten(one, when); }
-static double *timeout(void *one) { return &((struct one_exchange *)one)->args.timeout; }
-
-static void set_members(void *given, const int *members, int count) {
-    struct one_exchange *one = given;
-    one->args.members = members, one->args.member_count = count;
-}
-
-const struct one_kind exchange_kind = {sizeof(struct one_exchange), make, move_metadata, call, check_result, check_unwritten,
-                                       timeout, set_members, "quern_ragged_all_to_all"};
+ONE_KIND(exchange_kind, struct one_exchange, make, move_metadata, exchange_call, exchange_check, exchange_check_unwritten,
+         "quern_ragged_all_to_all");
 
 /* ---- faults of the metadata ---- */
 
