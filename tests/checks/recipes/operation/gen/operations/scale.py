@@ -1,5 +1,7 @@
 """y = factor * x: an operation that only the recipe of tests/checks/generator.py adds."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from gen.operation import Key, Operation, Target
