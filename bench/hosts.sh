@@ -1,12 +1,12 @@
 #!/bin/sh
 # Runs build/quern_bench_hosts, and build/quern_bench_hosts_mpi where it is built, between two network namespaces, which needs root:
 #   ninja build/quern_bench_hosts bench-mpi && bench/hosts.sh              # all
-#   bench/hosts.sh collectives                 # one table of those over MPI: exchanges, transfers or collectives
+#   bench/hosts.sh collectives                 # one table of those over MPI: exchanges, transfers, collectives or progress
 set -eu
 cd "$(dirname "$0")/.."
 case "${1:-}" in
-'' | exchanges | transfers | collectives) ;;
-*) echo "usage: bench/hosts.sh [exchanges|transfers|collectives]" >&2; exit 2 ;;
+'' | exchanges | transfers | collectives | progress) ;;
+*) echo "usage: bench/hosts.sh [exchanges|transfers|collectives|progress]" >&2; exit 2 ;;
 esac
 a=quern-bench-$$-a b=quern-bench-$$-b
 work=$(mktemp -d)

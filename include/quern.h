@@ -1328,7 +1328,8 @@ typedef void (*quern_carrier_cancel)(void *user, uint64_t request);
 
 /*
  * Means of the engine by which data goes between CPU ranks of several hosts; include/quern_mpi.h has those of MPI.  All functions are
- * called by the thread that is in a call on the group, and none after quern_group_destroy.  They must not wait for another rank.  Each
+ * called by the thread that is in a call on the group, or with quern_group_args.progress also by a thread of the library, and none
+ * after quern_group_destroy.  They must not wait for another rank.  Each
  * group needs a carrier of its own, whose messages no receive of another one gets.
  */
 typedef struct quern_carrier {
@@ -1416,9 +1417,14 @@ typedef struct quern_group_args {
     int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
                                 for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
     const quern_hosts_args *hosts;  /* ranks of several hosts.  Copied.  NULL: all ranks are of this host */
+    int32_t progress;        /* 1: CPU ranks: threads of the library move the bytes of this rank's transfers while it makes no call on
+                                them: one for ranks of its host, one for those of others.  They sleep while there is nothing to
+                                move.  Each rank chooses for itself; groups of a split or a shrink inherit it.  0: none */
+    int progress_core;       /* the processor on which they run, 0 to 1,023; -1: any */
 } quern_group_args;
 
-#define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
+#define QUERN_GROUP_ARGS_DEFAULTS(set) set(progress_core, -1)
+#define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_GROUP_ARGS_DEFAULTS)
 
 /* Sets *args to QUERN_GROUP_ARGS_INIT.  NULL does nothing.  Thread-safe. */
 QUERN_API void quern_group_args_init(quern_group_args *args);
@@ -1430,8 +1436,9 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * process has the place of the rank, the call waits for its end, up to the limit.  The caller destroys each handle.
  * Errors: 1xxx about the arguments (a rank that is taken); QUERN_NOT_PREPARED; QUERN_NOT_SUPPORTED (CPUs and GPUs mixed; one GPU
  * for two ranks without share_gpu, or with fewer hardware queues than ranks; no room on a GPU for the waiting blocks of all groups
- * of the process; several GPUs driven by one thread under CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to
- * /dev/shm, a name that belongs to another user); QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks;
+ * of the process; several GPUs driven by one thread under CUDA_LAUNCH_BLOCKING=1; progress of a GPU, or with a carrier whose
+ * `threads` is 0); QUERN_SYSTEM_ERROR (no space in or no access to /dev/shm, a name that belongs to another user, no thread for
+ * progress); QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks;
  * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks, another first_epoch or another failure_timeout).
  *
  * With hosts.meet the ranks of each host meet first, then one of them goes to that address for all.  Connections from other
@@ -1945,7 +1952,8 @@ QUERN_API quern_status quern_symmetric_view(quern_group *group, const void *poin
  * hold part of the data, and the only further call is quern_transfer_destroy.  The group stays usable.  A poisoned group ends its
  * transfers with its status.
  *
- * The bytes move inside of quern_transfer_start, _test and _wait of any transfer of the group handle.  The receiver copies from the
+ * The bytes move inside of quern_transfer_start, _test and _wait of any transfer of the group handle, and with quern_group_args.progress
+ * between these calls as well.  What follows is without it.  The receiver copies from the
  * memory of a sender on its host, also while that one computes; without access to it, and between hosts, the sender hands over up
  * to 64 KiB for each rank in quern_transfer_start, and the rest in its later calls.  By a carrier or UCX it hands over up to 4 KiB,
  * and more than that when both ranks have started, in further calls of both.
@@ -2068,7 +2076,7 @@ QUERN_DEFINE_INITIAL(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_quantize_args, QUERN_QUANTIZE_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_carrier, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_hosts_args, QUERN_NO_DEFAULTS)
-QUERN_DEFINE_INITIAL(quern_group_args, QUERN_NO_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_group_args, QUERN_GROUP_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_sizes_args, QUERN_RAGGED_SIZES_ARGS_DEFAULTS)

@@ -1,9 +1,11 @@
 /*
  * Two hosts whose ranks MPI has launched: barriers and exchanges of two groups, one over MPI and one over sockets, beside those of
  * MPI itself, turn by turn; transfers and collectives of these and of a third one over UCX, where that is.  bench/hosts.sh runs it
- * between two network namespaces.  With an argument: the table of that name alone.
+ * between two network namespaces.  With an argument: the table of that name alone; that of transfers without calls, "progress", needs
+ * threads in MPI and is made only then.
  */
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,8 +125,10 @@ int main(int count, char **words) {
         void (*compare)(void);
     } tables[] = {{"exchanges", compare_exchanges}, {"transfers", compare_all_transfers}, {"collectives", compare_collectives}};
     int level;
-    MPI_Init_thread(&count, &words, MPI_THREAD_SERIALIZED, &level);
+    const bool has_threads = count == 2 && strcmp(words[1], "progress") == 0;
+    MPI_Init_thread(&count, &words, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED, &level);
     hosts_open();
+    if (has_threads) compare_progress();
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (count < 2 || strcmp(words[1], tables[i].name) == 0) tables[i].compare();
     hosts_close();

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct way over_mpi, over_ucx, over_sockets;
 int hosts_rank;
@@ -19,27 +20,51 @@ void hosts_ok(quern_status status, const char *what) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Over UCX there may be no group: then its columns are empty, and the reason is said. */
-static void join(struct way *way, quern_device *device, int with_carrier, const char *ways) {
+static quern_device *device;
+
+/* The processes of a machine meet under the number of the first one. */
+static void name_group(quern_group_args *args, char name[32]) {
+    static int groups;
+    long number = getpid();
+    MPI_Bcast(&number, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    snprintf(name, 32, "bench.%ld.%d", number, groups++);
+    args->rank = hosts_rank, args->ranks = 2, args->name = name;
+}
+
+quern_group *hosts_join(enum hosts_way way, int progress) {
+    static const char *const transports[] = {[HOSTS_SOCKETS] = "sockets", [HOSTS_UCX] = "ucx", [HOSTS_MPI] = NULL};
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
-    args.device = device, args.timeout = 20, args.hosts = &hosts;
-    hosts.transports = ways, hosts.failure_timeout = 20, hosts.host = hosts_rank ? "b" : "a";
-    if (quern_join_from_mpi(MPI_COMM_WORLD, &args) || (with_carrier && quern_carrier_from_mpi(MPI_COMM_WORLD, &args)))
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    const quern_status status = quern_group_create(&args, 1, &way->group);
-    if (ways && status == QUERN_NOT_SUPPORTED) {
+    quern_group *group = NULL;
+    char name[32];
+    args.device = device, args.timeout = 20, args.progress = progress;
+    if (way == HOSTS_NONE) {
+        name_group(&args, name);
+    } else {
+        args.hosts = &hosts;
+        hosts.transports = transports[way], hosts.failure_timeout = 20, hosts.host = hosts_rank ? "b" : "a";
+        if (quern_join_from_mpi(MPI_COMM_WORLD, &args) || (way == HOSTS_MPI && quern_carrier_from_mpi(MPI_COMM_WORLD, &args)))
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    const quern_status status = quern_group_create(&args, 1, &group);
+    if (way == HOSTS_UCX && status == QUERN_NOT_SUPPORTED) {
         char detail[1024];
         quern_error_detail(detail, sizeof detail);
-        if (hosts_rank == 0) fprintf(stderr, "no group over %s: %s\n", ways, detail);
-        return;
+        if (hosts_rank == 0) fprintf(stderr, "no group over UCX: %s\n", detail);
+        return NULL;
     }
     hosts_ok(status, "a group");
-    hosts_ok(quern_symmetric_alloc(&way->group, 1, &(size_t){HOSTS_WORKSPACE}, &way->workspace), "workspace");
+    return group;
+}
+
+/* Over UCX there may be no group: then its columns are empty, and the reason is said. */
+static void join(struct way *way, enum hosts_way transport) {
+    way->group = hosts_join(transport, 0);
+    if (way->group)
+        hosts_ok(quern_symmetric_alloc(&way->group, 1, &(size_t){HOSTS_WORKSPACE}, &way->workspace), "workspace");
 }
 
 void hosts_open(void) {
-    quern_device *device;
     MPI_Comm_rank(MPI_COMM_WORLD, &hosts_rank);
     hosts_out = malloc(HOSTS_MOST), hosts_in = malloc(HOSTS_MOST);
     if (!hosts_out || !hosts_in) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -48,9 +73,9 @@ void hosts_open(void) {
     hosts_ok(quern_device_open(QUERN_CPU, 0, &device), "opening the CPU");
     hosts_ok(quern_prepare(device, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_COLLECTIVE), "preparing");
     hosts_ok(quern_set_threads(device, 1, NULL, NULL), "threads");
-    join(&over_mpi, device, 1, NULL);
-    join(&over_ucx, device, 0, "ucx");
-    join(&over_sockets, device, 0, NULL);
+    join(&over_mpi, HOSTS_MPI);
+    join(&over_ucx, HOSTS_UCX);
+    join(&over_sockets, HOSTS_SOCKETS);
 }
 
 void hosts_close(void) {

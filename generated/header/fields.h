@@ -237,7 +237,9 @@
     ROW(quern_group_args, first_timeout) \
     ROW(quern_group_args, job) \
     ROW(quern_group_args, multicast) \
-    ROW(quern_group_args, hosts)
+    ROW(quern_group_args, hosts) \
+    ROW(quern_group_args, progress) \
+    ROW(quern_group_args, progress_core)
 
 #define FIELDS_OF_quern_barrier_args(ROW) \
     ROW(quern_barrier_args, members) \

@@ -364,8 +364,10 @@ static const struct field fields_of_quern_group_args[] = {
     {.name = "job", .kind = INTEGER, .offset = offsetof(quern_group_args, job), .bytes = sizeof((quern_group_args *)0)->job},
     {.name = "multicast", .kind = FLAG, .offset = offsetof(quern_group_args, multicast), .bytes = sizeof((quern_group_args *)0)->multicast},
     {.name = "hosts", .kind = STRUCTS, .offset = offsetof(quern_group_args, hosts), .bytes = sizeof((quern_group_args *)0)->hosts, .is_const = 1, .record = &record_of_quern_hosts_args, .extent = extent_of_quern_group_args__hosts},
+    {.name = "progress", .kind = FLAG, .offset = offsetof(quern_group_args, progress), .bytes = sizeof((quern_group_args *)0)->progress},
+    {.name = "progress_core", .kind = INTEGER, .offset = offsetof(quern_group_args, progress_core), .bytes = sizeof((quern_group_args *)0)->progress_core},
 };
-static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 12};
+static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 14};
 DECLARE_EXTENT(quern_barrier_args, members)
 static const struct field fields_of_quern_barrier_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_barrier_args, size), .bytes = sizeof((quern_barrier_args *)0)->size},

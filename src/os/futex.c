@@ -12,7 +12,7 @@ enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 };  /* of the kernel's interface; musl's c
 /* For a time that is not positive the system returns at once. */
 void quern_futex_wait(uint32_t *word, uint32_t value, int64_t nanoseconds) {
     struct timespec limit = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
-    syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT, value, nanoseconds == QUERN_NO_LIMIT ? NULL : &limit, NULL, 0);
 }
 
 void quern_futex_wake(uint32_t *word) {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 /* Sleeps while *word is `value`, for at most `nanoseconds`.  May return early. */
+#define QUERN_NO_LIMIT INT64_MAX
 void quern_futex_wait(uint32_t *word, uint32_t value, int64_t nanoseconds);
 
 /* Wakes all sleepers on the word. */

@@ -28,7 +28,7 @@ __attribute__((destructor)) static void note_unload(void) { unloading = !__atomi
 __attribute__((destructor(101))) static void run_steps(void) {
     for (int step = 0; step < QUERN_UNLOAD_STEPS; step++) {
         void (*run)(void) = __atomic_load_n(&steps[step], __ATOMIC_ACQUIRE);
-        const bool joins_threads = step == QUERN_UNLOAD_WATCHER || step == QUERN_UNLOAD_THREADS;
+        const bool joins_threads = step == QUERN_UNLOAD_PROGRESS || step == QUERN_UNLOAD_WATCHER || step == QUERN_UNLOAD_THREADS;
         if (run && (unloading || joins_threads)) run();
     }
 }

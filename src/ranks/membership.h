@@ -122,6 +122,7 @@ struct quern_membership {
     double first_timeout, steady_timeout;  /* ... until the first barrier or all-to-all has succeeded, and after it */
     int share_gpu;
     int multicast;                       /* for memory of quern_symmetric_alloc */
+    int progress, progress_core;         /* as in quern_group_args */
     uint32_t failure_timeout;                    /* microseconds: after which a host is lost.  0: the group is of one host */
     char label[64];                      /* "group NAME, rank 3": prefix of details */
     const uint16_t *numbers;             /* while the group is formed: of the ranks in texts; NULL: their own */

@@ -7,10 +7,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "os/futex.h"
+#include "os/thread.h"
 #include "os/unload.h"
 
 /* A group that is watched on behalf of so many ranks. */
@@ -64,17 +64,12 @@ static void unload(void) {
     pthread_mutex_unlock(&watcher.life);
 }
 
-/* It blocks all signals, which go to the engine's own threads. */
 static bool start(void) {
-    sigset_t all, before;
     if (watcher.runs) return true;
     quern_on_unload(QUERN_UNLOAD_WATCHER, unload);
     __atomic_store_n(&watcher.ends, 0, __ATOMIC_RELEASE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    errno = pthread_create(&watcher.thread, NULL, run, NULL);
+    errno = quern_start_thread(&watcher.thread, run, NULL);
     watcher.runs = errno == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return watcher.runs;
 }
 

@@ -23,6 +23,8 @@ RULE(quern_group_args, first_timeout, "c", NO_TIME)
 PLAIN(quern_group_args, job, ".")
 PLAIN(quern_group_args, multicast, "c")
 PLAIN(quern_group_args, hosts, ".")
+PLAIN(quern_group_args, progress, "c")
+RULE(quern_group_args, progress_core, "c", REFUSES(ARGUMENT("0 to 1023, or -1 for any", VALUES(-2, 1024))))
 RULES_OF(quern_group_args)
 
 /* The columns: all ranks, or some members. */

@@ -19,7 +19,7 @@
 #define DUMP_ARGS(...) INITIAL(quern_dump_args, QUERN_NO_DEFAULTS, __VA_ARGS__)
 #define GEMM_ARGS(...) INITIAL(quern_gemm_args, QUERN_NO_DEFAULTS, __VA_ARGS__)
 #define GRADIENT_NORM_ARGS(...) INITIAL(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_DEFAULTS, __VA_ARGS__)
-#define GROUP_ARGS(...) INITIAL(quern_group_args, QUERN_NO_DEFAULTS, __VA_ARGS__)
+#define GROUP_ARGS(...) INITIAL(quern_group_args, QUERN_GROUP_ARGS_DEFAULTS, __VA_ARGS__)
 #define HOSTS_ARGS(...) INITIAL(quern_hosts_args, QUERN_NO_DEFAULTS, __VA_ARGS__)
 #define LINEAR_CROSS_ENTROPY_ARGS(...) \
     INITIAL(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY_ARGS_DEFAULTS, __VA_ARGS__)

@@ -271,7 +271,7 @@ quern_hosts_args *rank_hosts_args(quern_group_args *args) { return (quern_hosts_
 
 quern_group_args rank_group_args(const struct rank *rank, double timeout) {
     quern_group_args args = GROUP_ARGS(.rank = rank->rank, .ranks = rank->ranks, .name = rank->name, .device = rank->device,
-                                       .timeout = timeout);
+                                       .timeout = timeout, .progress = rank->progress);
     if (rank->hosts) args.hosts = hosts_args(rank);
     return args;
 }
@@ -355,7 +355,8 @@ static void *run_rank(void *user) {
                         .is_unreadable = run->ranks.kind == RANK_UNREADABLE,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
                         .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .transports = run->transports,
-                        .watches_heartbeat = run->ranks.watches_heartbeat, .on_gpu = run->ranks.nccl,
+                        .watches_heartbeat = run->ranks.watches_heartbeat,
+                        .progress = run->ranks.progress || getenv("QUERN_TEST_PROGRESS"), .on_gpu = run->ranks.nccl,
                         .operations = run->ranks.operations};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, &run->ranks);

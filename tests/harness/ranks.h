@@ -60,6 +60,7 @@ struct rank {
     bool shares_thread;      /* of a group of GPUs of one host whose ranks one thread drives (gpu_bench.h) */
     bool is_unreadable;      /* RANK_UNREADABLE */
     bool watches_heartbeat;    /* as below */
+    bool progress;             /* as below */
     unsigned lined_up;       /* times */
     unsigned *arrivals;      /* of all ranks at the line */
     jmp_buf end;
@@ -183,6 +184,7 @@ struct ranks {
     bool within_host;        /* of ways: no other one */
     size_t shared_bytes;     /* 0: 128 KiB */
     bool watches_heartbeat;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
+    bool progress;           /* threads of the library move transfers; so they do if QUERN_TEST_PROGRESS is set */
     double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 500 */
     size_t users, user_bytes;  /* as RANKS_EACH sets them: a run for each element of a table, which is its user */
     uint64_t may_die;        /* a bit for each rank that may be killed from outside */

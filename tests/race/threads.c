@@ -261,23 +261,38 @@ static quern_status cancel_transfers(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
+/* The same beside the threads of the library that move transfers. */
+static quern_status transfer_by_threads(struct rank *rank) {
+    rank->progress = true;
+    return transfer(rank);
+}
+
+static quern_status cancel_beside_threads(struct rank *rank) {
+    rank->progress = true;
+    return cancel_transfers(rank);
+}
+
 static const struct {
     const char *name;
     rank_function *function;
+    int hosts;
 } rank_scenes[] = {
-    {"meet", meet},
-    {"meet_in_subsets", meet_in_subsets},
-    {"split", split},
-    {"write_to_peers", write_to_peers},
-    {"exchange_slices", exchange_slices},
-    {"collect", collect},
-    {"send_chunks", send_chunks},
-    {"send_large_chunks", send_large_chunks},
-    {"wait_beside_allocations", wait_beside_allocations},
-    {"transfer", transfer},
-    {"cancel_transfers", cancel_transfers},
-    {"end_badly", end_badly},
-    {"destroy_while_watched", destroy_while_watched},
+    {.name = "meet", .function = meet},
+    {.name = "meet_in_subsets", .function = meet_in_subsets},
+    {.name = "split", .function = split},
+    {.name = "write_to_peers", .function = write_to_peers},
+    {.name = "exchange_slices", .function = exchange_slices},
+    {.name = "collect", .function = collect},
+    {.name = "send_chunks", .function = send_chunks},
+    {.name = "send_large_chunks", .function = send_large_chunks},
+    {.name = "wait_beside_allocations", .function = wait_beside_allocations},
+    {.name = "transfer", .function = transfer},
+    {.name = "cancel_transfers", .function = cancel_transfers},
+    {.name = "transfer_by_threads", .function = transfer_by_threads},
+    {.name = "transfer_between_hosts", .function = transfer_by_threads, .hosts = 2},
+    {.name = "cancel_beside_threads", .function = cancel_beside_threads},
+    {.name = "end_badly", .function = end_badly},
+    {.name = "destroy_while_watched", .function = destroy_while_watched},
 };
 
 static bool is_wanted(const char *name, int count, char **words) { return count < 2 || strcmp(words[1], name) == 0; }
@@ -290,7 +305,7 @@ int main(int count, char **words) {
     for (size_t i = 0; i < sizeof rank_scenes / sizeof *rank_scenes; i++) {
         if (!is_wanted(rank_scenes[i].name, count, words)) continue;
         const char *wrong = ranks_run(&(struct ranks){.kind = RANK_THREADS, .count = RANKS, .function = rank_scenes[i].function,
-                                                      .shared_bytes = sizeof(struct board)});
+                                                      .hosts = rank_scenes[i].hosts, .shared_bytes = sizeof(struct board)});
         if (wrong) printf("race: %s: %s\n", rank_scenes[i].name, wrong);
         *(wrong ? &failed : &passed) += 1;
     }

@@ -65,6 +65,12 @@ VARIANTS = [
             "    quern_withdraw(conn);\n",
             "    if (conn->out.ring) __atomic_add_fetch(&conn->out.ring->ends, 1, __ATOMIC_RELAXED);\n",
             "cancel_transfers"),
+    Variant("a thread that moves transfers beside a call", "src/ranks/transfer/progress_threads.c",
+            "    if (take_lock(threads)) {\n"
+            "        outcome = quern_pass_transfers(threads->all) ? MOVED : quern_transfers_are_busy(threads->all) ? BUSY : IDLE;\n"
+            "        if (is_second && outcome != MOVED) list_sockets(threads);\n"
+            "        pthread_mutex_unlock(&threads->lock);\n    }\n",
+            "    if (!end(threads)) outcome = quern_pass_transfers(threads->all) ? MOVED : IDLE;\n", "transfer_by_threads"),
     Variant("tasks do not look for launches", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.launching, __ATOMIC_SEQ_CST) && !(",
             "if (!(", "a_task_within_a_launch"),
     Variant("launches that have ended in no order", "src/runtime/idle.c",

@@ -128,7 +128,15 @@ def rank_configuration() -> Configuration:
 
 # The suites of hosts that also run over a carrier of the engine; test_hosts_carrier and test_hosts_carry have their own.
 CARRIED = frozenset({"test_collective_mistakes", "test_hosts", "test_hosts_collective", "test_hosts_collective_ends",
-                     "test_hosts_dissent", "test_hosts_ends", "test_hosts_split", "test_hosts_transfer", "test_transfer_ends"})
+                     "test_hosts_dissent", "test_hosts_ends", "test_hosts_split", "test_hosts_transfer", "test_transfer_ends",
+                     "test_transfer_progress"})
+
+
+def progress_configuration() -> Configuration:
+    """The suites of transfers where threads of the library move them, too."""
+    return Configuration("ranks with threads of transfers", "ranks",
+                         {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_PROGRESS": "1", "QUERN_TEST_SCALE": "small"}, programs=LIGHT,
+                         only=frozenset({"test_transfer", "test_transfer_ends", "test_hosts_transfer"}))
 
 
 def carrier_configurations() -> list[Configuration]:
@@ -248,7 +256,7 @@ NOT_IN_QEMU = ("cpu_cache/*", *(f"collective/{name}" for name in (
     "memory_that_cannot_be_read_is_an_error_of_all", "a_process_whose_first_thread_has_ended")),
     "liveness/a_child_does_not_keep_its_parent_alive", "liveness/a_child_of_the_system_call_does_not_either")
 # Suites whose ranks forbid one another calls of the system, by filters that QEMU does not take.
-NEED_FILTERS = frozenset({"test_transfer", "test_transfer_ends"})
+NEED_FILTERS = frozenset({"test_transfer", "test_transfer_ends", "test_transfer_progress"})
 
 
 def lacks_aarch64() -> str:
@@ -335,6 +343,7 @@ def all_configurations(garbage: Path) -> list[Configuration]:
         *lesser_cpu_configurations(),
         ranks,
         *carried,
+        progress_configuration(),
         ucx_configuration(),
         *drivers,
         *emulated,

@@ -89,7 +89,7 @@ Test(structs, defaults_are_those_of_the_header) {
     DEFAULTS(quern_quantize_args, TAKE(given, tensor_size, sizeof(quern_quantize_tensor)));
     DEFAULTS(quern_carrier, (void)0);
     DEFAULTS(quern_hosts_args, (void)0);
-    DEFAULTS(quern_group_args, (void)0);
+    DEFAULTS(quern_group_args, TAKE(given, progress_core, -1));
     DEFAULTS(quern_barrier_args, (void)0);
     DEFAULTS(quern_collective_args, TAKE(given, combination, QUERN_COMBINE_SUM));
     DEFAULTS(quern_ragged_all_to_all_args, TAKE(given, metadata_dtype, QUERN_INT32); TAKE(given, updates, 1));

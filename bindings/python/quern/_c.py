@@ -379,6 +379,8 @@ class quern_group_args(Structure):
         ("job", c_uint64),
         ("multicast", c_int32),
         ("hosts", c_void_p),
+        ("progress", c_int32),
+        ("progress_core", c_int),
     ]
 class quern_barrier_args(Structure):
     _fields_ = [

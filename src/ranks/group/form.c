@@ -47,6 +47,18 @@ static void set_hosts(struct quern_membership *member, const quern_hosts_args *h
     member->carrier.name = member->carrier_name;
 }
 
+quern_group_args quern_inherit_group(const struct quern_membership *member) {
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.device = member->device;
+    args.timeout = member->steady_timeout;
+    args.first_timeout = member->first_timeout;
+    args.share_gpu = member->share_gpu;
+    args.multicast = member->multicast;
+    args.progress = member->progress;
+    args.progress_core = member->progress_core;
+    return args;
+}
+
 static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
     const size_t heard_bytes = (size_t)args->ranks * sizeof(struct quern_vote);
     struct quern_membership *member = calloc(1, sizeof *member + heard_bytes + sizeof(struct quern_collective_again));
@@ -70,6 +82,8 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->timeout = member->first_timeout = args->first_timeout > 0 ? args->first_timeout : member->steady_timeout;
     member->share_gpu = args->share_gpu;
     member->multicast = args->multicast;
+    member->progress = args->progress;
+    member->progress_core = args->progress_core;
     for (int rank = 0; rank < args->ranks; rank++) quern_set_add(&member->everyone, rank);
     for (int slot = 0; slot < member->here; slot++) member->count[slot] = args->first_epoch;
     member->all_count = args->first_epoch;
@@ -169,9 +183,29 @@ quern_status quern_join_group(const quern_group_args *args, int count, const cha
     return status;
 }
 
+/* The other ranks may have the group already, so they are told. */
+static quern_status start_progress(struct quern_membership *const *members, int count) {
+    quern_status status = QUERN_OK;
+    for (int i = 0; i < count && status == QUERN_OK; i++) {
+        char reason[200];
+        if (!members[i]->progress) continue;
+        status = quern_make_transfers(members[i]);
+        if (status == QUERN_OK) status = quern_start_progress(members[i]);
+        if (status == QUERN_OK) continue;
+        quern_error_detail(reason, sizeof reason);
+        status = quern_poison(members[i], status, "rank %d: %s", quern_told_rank(members[i], members[i]->rank), reason);
+    }
+    for (int i = 0; i < count && status != QUERN_OK; i++) {
+        quern_stop_progress(members[i]);
+        members[i]->transport->detach(members[i]);
+    }
+    return status;
+}
+
 quern_status quern_attach_group(struct quern_membership **members, int count) {
     for (int i = 0; i < count; i++) choose_spins(members[i]);
     quern_status status = choose_transport(members, count);
+    if (status == QUERN_OK) status = start_progress(members, count);
     if (status != QUERN_OK) quern_drop_members(members, count);
     return status;
 }

@@ -27,7 +27,7 @@ static bool is_name(const char *name) {
     return length >= 1 && length <= 200 && strspn(name, allowed) == length;
 }
 
-enum { LEAST_SECRET = 16, MOST_HOST_NAME = 15 };
+enum { LEAST_SECRET = 16, MOST_HOST_NAME = 15, MOST_CORE = 1023 };
 
 /* Where and how the ranks of several hosts meet. */
 static quern_status check_hosts(const quern_group_args *args) {
@@ -86,9 +86,13 @@ static quern_status check_carrier(const quern_device *device, const quern_carrie
 }
 
 static quern_status check_transports(const quern_group_args *args) {
-    uint32_t transports;
-    quern_status status = check_carrier(args->device, args->hosts->carrier);
+    uint32_t transports = 0;
+    const quern_carrier *carrier = args->hosts->carrier;
+    quern_status status = check_carrier(args->device, carrier);
     const char *rest = status == QUERN_OK ? quern_read_transports(args->hosts, &transports) : NULL;
+    if (!rest && args->progress && transports & QUERN_TRANSPORT_CARRIER && !carrier->threads)
+        return quern_fail(args->device, QUERN_NOT_SUPPORTED, "progress is 1, and one thread at a time may be inside the functions "
+                          "of %s (carrier.threads is 0): expected 1, or hosts.transports without it", carrier->name);
     if (!rest) return status;
     return quern_fail(args->device, QUERN_INVALID_ARGUMENT, "hosts.transports has an unknown name at \"%s\": expected \"sockets\", "
                       "\"ucx\" or the name of the carrier, or a comma-separated list", rest);
@@ -112,6 +116,12 @@ static quern_status check_args(const quern_group_args *args) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "first_timeout is %g: expected seconds, 0 or more", args->first_timeout);
     quern_status status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.multicast", args->multicast, 1);
+    if (status == QUERN_OK) status = quern_check_choice(device, "args.progress", args->progress, 1);
+    if (status == QUERN_OK && args->progress && device->kind != QUERN_CPU)
+        status = quern_fail(device, QUERN_NOT_SUPPORTED, "progress is 1: expected 0 for a GPU, whose transfers move in calls");
+    if (status == QUERN_OK && (args->progress_core < -1 || args->progress_core > MOST_CORE))
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "progress_core is %d: expected 0 to %d, or -1 for any",
+                            args->progress_core, MOST_CORE);
     if (status == QUERN_OK && args->hosts) status = check_hosts(args);
     if (status == QUERN_OK && args->hosts) status = check_transports(args);
     if (status != QUERN_OK) return status;

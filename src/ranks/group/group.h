@@ -22,6 +22,9 @@ quern_status quern_attach_group(struct quern_membership **members, int count);
 quern_status quern_form_group(const quern_group_args *args, int count, const char *name, struct quern_veto veto,
                               struct quern_membership **members);
 
+/* The arguments of a group that is made of another one: those that it inherits. */
+quern_group_args quern_inherit_group(const struct quern_membership *member);
+
 /* Appends a random number, for the names of groups that are made of another: its roster's id, for instance. */
 void quern_add_number(struct quern_text *text, const unsigned char number[16]);
 

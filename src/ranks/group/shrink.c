@@ -175,14 +175,10 @@ static quern_status join_living(struct shrinking *shrinking, struct quern_member
     quern_text_add(&text, ".%u", shrinking->round);
     for (int i = 0; i < shrinking->count; i++) {
         const struct quern_membership *member = shrinking->members[i];
-        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[i] = quern_inherit_group(member);
         args[i].ranks = shrinking->living.count;
         args[i].rank = place_of_living(&shrinking->living, member->rank);
-        args[i].device = member->device;
-        args[i].timeout = member->steady_timeout;
         args[i].first_timeout = left > 1e-9 ? left : 1e-9;
-        args[i].share_gpu = member->share_gpu;
-        args[i].multicast = member->multicast;
     }
     list_living(shrinking, shrinking->living.words);
     const struct quern_veto veto = {check_round, shrinking, shrinking->numbers};

@@ -72,7 +72,7 @@ quern_status quern_join_quorum(const struct quern_membership *member, const stru
                                struct quern_veto veto, struct quern_membership **formed) {
     char name[64], host[16], at[QUERN_ADDRESS_TEXT];
     unsigned char key[QUERN_DIGEST_BYTES];
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    quern_group_args args = quern_inherit_group(member);
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     quern_status status = check_decision(member, decision);
     if (status != QUERN_OK) return status;
@@ -83,8 +83,6 @@ quern_status quern_join_quorum(const struct quern_membership *member, const stru
     quern_text_add(&text, "host%d", member->roster->peer[member->rank].host);
     quern_address_write(&decision->place, true, at);
     quern_make_shrink_key(member->net->key, key);
-    args.device = member->device;
-    args.timeout = member->steady_timeout;
     args.first_timeout = limit;
     args.hosts = &hosts;
     hosts.host_ranks = number_ranks(member, decision, &args);

@@ -79,14 +79,9 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
     name_split(members[0], colour->value, name, sizeof name);
     for (int i = 0; i < count; i++) {
         if (wishes[members[i]->rank].colour != colour->value) continue;
-        args[mine] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[mine] = quern_inherit_group(members[i]);
         args[mine].rank = quern_place_in_colour(colour, members[i]->rank);
         args[mine].ranks = colour->ranks;
-        args[mine].device = members[i]->device;
-        args[mine].timeout = members[i]->steady_timeout;
-        args[mine].first_timeout = members[i]->first_timeout;
-        args[mine].share_gpu = members[i]->share_gpu;
-        args[mine].multicast = members[i]->multicast;
         index[mine++] = i;
     }
     quern_status status = quern_form_group(args, mine, name, veto, of_colour);

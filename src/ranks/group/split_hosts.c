@@ -82,16 +82,13 @@ quern_status quern_split_hosts(struct quern_membership *member, const struct que
     struct parent parent = {member, colour};
     char name[96], host[16], at[QUERN_ADDRESS_TEXT];
     struct quern_text text = quern_text_begin(host, sizeof host);
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    quern_group_args args = quern_inherit_group(member);
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     quern_text_add(&text, "host%d", member->roster->peer[member->rank].host);
     name_child(member, colour->value, name, sizeof name);
     quern_address_write(&member->address, false, at);
     args.rank = quern_place_in_colour(colour, member->rank);
     args.ranks = colour->ranks;
-    args.device = member->device;
-    args.timeout = member->steady_timeout;
-    args.first_timeout = member->first_timeout;
     args.hosts = &hosts;
     hosts.host_ranks = count_here(member, colour);
     hosts.meet = quern_address_is_any(&member->address) ? NULL : at;

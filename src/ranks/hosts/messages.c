@@ -38,7 +38,7 @@ struct line {
 struct quern_messages {
     quern_carrier carrier;
     void (*end)(void *user, bool has_failed);
-    bool is_over;                /* a call has failed: nothing is begun any more */
+    bool is_over;                /* atomic: a call has failed: nothing is begun any more */
     int ranks;
     struct line line[];
 };
@@ -72,9 +72,12 @@ uint64_t quern_tag_of_transfer(const quern_carrier *carrier, uint32_t number) {
     return tags_of_exchanges(carrier) + number % QUERN_CARRIER_OF_TRANSFERS;
 }
 
-bool quern_messages_are_over(const struct quern_messages *messages) { return messages->is_over; }
+/* Transfers ask and tell beside an exchange. */
+bool quern_messages_are_over(const struct quern_messages *messages) {
+    return __atomic_load_n(&messages->is_over, __ATOMIC_RELAXED);
+}
 
-void quern_leave_messages(struct quern_messages *messages) { messages->is_over = true; }
+void quern_leave_messages(struct quern_messages *messages) { __atomic_store_n(&messages->is_over, true, __ATOMIC_RELAXED); }
 
 static enum quern_outcome fail(struct quern_sendrecv *sendrecv, const char *what, int error) {
     struct quern_text why = quern_text_begin(sendrecv->why, sizeof sendrecv->why);
@@ -240,7 +243,7 @@ static enum quern_outcome send_some(struct quern_sendrecv *sendrecv, struct quer
     enum quern_outcome outcome = QUERN_STUCK, result;
     struct slot *slot;
     size_t bytes;
-    if (sendrecv->member->net->messages->is_over) return QUERN_STUCK;
+    if (quern_messages_are_over(sendrecv->member->net->messages)) return QUERN_STUCK;
     while ((result = reap(sendrecv, channel, OUT, &slot, &bytes)) == QUERN_MOVED) outcome = QUERN_MOVED;
     if (result == QUERN_FAILED) return result;
     while (channel->outs && has_room(line, OUT)) {
@@ -259,7 +262,7 @@ static enum quern_outcome receive_head(struct quern_sendrecv *sendrecv, struct q
     struct line *line = line_of(sendrecv, channel);
     struct slot *slot;
     size_t bytes;
-    if (sendrecv->member->net->messages->is_over) return QUERN_STUCK;
+    if (quern_messages_are_over(sendrecv->member->net->messages)) return QUERN_STUCK;
     if (!head_of(sendrecv, line, IN)) return fail_for_memory(sendrecv);
     if (!channel->receiving && post(sendrecv, channel, IN, line->head[IN], most) == QUERN_FAILED) return QUERN_FAILED;
     const enum quern_outcome outcome = reap(sendrecv, channel, IN, &slot, &bytes);
@@ -292,7 +295,7 @@ static enum quern_outcome receive_some(struct quern_sendrecv *sendrecv, struct q
     enum quern_outcome outcome = QUERN_STUCK, result;
     struct slot *slot;
     size_t bytes;
-    if (sendrecv->member->net->messages->is_over) return QUERN_STUCK;
+    if (quern_messages_are_over(sendrecv->member->net->messages)) return QUERN_STUCK;
     append_dropped(channel);
     if (line->inlined) return take_inlined(line, channel);
     while ((result = reap(sendrecv, channel, IN, &slot, &bytes)) == QUERN_MOVED) {
@@ -366,8 +369,8 @@ static int take_back(struct quern_messages *messages, int64_t nanoseconds) {
 static void abandon(struct quern_sendrecv *sendrecv) {
     static const int64_t MOMENT = 5000000;  /* nanoseconds */
     struct quern_messages *messages = sendrecv->member->net->messages;
-    if (messages->is_over) return;
-    messages->is_over = true;
+    if (quern_messages_are_over(messages)) return;
+    quern_leave_messages(messages);
     if (!messages->carrier.borrows) return;
     for (int rank = 0; rank < messages->ranks; rank++) cancel_line(messages, &messages->line[rank]);
     take_back(messages, MOMENT);
@@ -376,7 +379,7 @@ static void abandon(struct quern_sendrecv *sendrecv) {
 static quern_status settle(struct quern_membership *member) {
     static const int64_t LIMIT = 1000000000;  /* nanoseconds */
     struct quern_messages *messages = member->net->messages;
-    const int rank = messages->is_over && messages->carrier.borrows ? take_back(messages, LIMIT) : -1;
+    const int rank = quern_messages_are_over(messages) && messages->carrier.borrows ? take_back(messages, LIMIT) : -1;
     if (rank < 0) return QUERN_OK;
     return quern_fail(member->device, QUERN_PEER_LOST,
                       "%s: %s does not give back the memory of a message of rank %d: keep the input "
@@ -394,7 +397,7 @@ static void free_line(struct line *line) {
 /* Memory that the carrier still has is left to it. */
 void quern_free_messages(struct quern_messages *messages, bool has_failed) {
     if (!messages) return;
-    if (messages->end) messages->end(messages->carrier.user, has_failed || messages->is_over);
+    if (messages->end) messages->end(messages->carrier.user, has_failed || quern_messages_are_over(messages));
     for (int rank = 0; rank < messages->ranks; rank++)
         for (int slot = 0; slot < DIRECTIONS * QUERN_MESSAGE_SLOTS; slot++)
             if (messages->line[rank].slot[slot].is_busy) return;

@@ -12,13 +12,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include "os/clock.h"
+#include "os/thread.h"
 #include "ranks/poison.h"
 #include "ranks/heartbeat.h"
 
@@ -353,16 +353,6 @@ static struct quern_monitor *make_monitor(const struct quern_membership *member,
     return monitor;
 }
 
-/* No signal of the engine's is handled on this thread. */
-static int start_thread(struct quern_monitor *monitor) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&monitor->thread, NULL, keep, monitor);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 /*
  * The first heartbeat is sent here: whoever meets this host later can hear it, so that a host that is lost at once is silent.  The
  * thread may get no core for a while.
@@ -373,7 +363,7 @@ bool quern_start_monitor(const struct quern_membership *member, const int *contr
     if (monitor && monitor->datagrams.socket >= 0)
         say(monitor, &(struct head){PLACE, monitor->datagrams.port}, &monitor->datagrams.place, sizeof monitor->datagrams.place);
     __atomic_store_n(&member->segment->agreement, QUERN_AGREES, __ATOMIC_RELEASE);
-    const int error = monitor ? start_thread(monitor) : errno;
+    const int error = monitor ? quern_start_thread(&monitor->thread, keep, monitor) : errno;
     errno = error;
     if (error) free_monitor(monitor);
     else __atomic_store_n(&member->roster->monitor, monitor, __ATOMIC_RELEASE);

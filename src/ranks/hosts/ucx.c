@@ -110,7 +110,8 @@ static quern_status make_worker(const struct quern_membership *member, struct qu
     enum { MAJOR = 1, MINOR = 12 };
     ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS, .features = UCP_FEATURE_TAG,
                            .estimated_num_eps = (size_t)member->ranks};
-    ucp_worker_params_t worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE, .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+    ucp_worker_params_t worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE, 
+                                  .thread_mode = member->progress ? UCS_THREAD_MODE_MULTI : UCS_THREAD_MODE_SERIALIZED};
     ucp_config_t *config;
     ucs_status_t status = ucx->call->config_read(NULL, NULL, &config);
     if (status != UCS_OK) return fail(member, ucx->call, "ucp_config_read", status);
@@ -118,7 +119,12 @@ static quern_status make_worker(const struct quern_membership *member, struct qu
     ucx->call->config_release(config);
     if (status != UCS_OK) return fail(member, ucx->call, "ucp_init_version", status);
     status = ucx->call->worker_create(ucx->context, &worker, &ucx->worker);
-    return status == UCS_OK ? QUERN_OK : fail(member, ucx->call, "ucp_worker_create", status);
+    if (status != UCS_OK) return fail(member, ucx->call, "ucp_worker_create", status);
+    ucp_worker_attr_t granted = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
+    status = ucx->call->worker_query(ucx->worker, &granted);
+    if (status != UCS_OK) return fail(member, ucx->call, "ucp_worker_query", status);
+    if (granted.thread_mode >= worker.thread_mode) return QUERN_OK;
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "one thread at a time may be inside of this UCX, and progress is 1");
 }
 
 quern_status quern_ucx_open(struct quern_membership *member, struct quern_ucx **made) {

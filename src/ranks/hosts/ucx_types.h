@@ -11,7 +11,7 @@
 
 typedef signed char ucs_status_t;
 enum { UCS_OK = 0, UCS_INPROGRESS = 1, UCS_ERR_LAST = -100 };
-typedef enum { UCS_THREAD_MODE_SINGLE = 0, UCS_THREAD_MODE_SERIALIZED = 1 } ucs_thread_mode_t;
+typedef enum { UCS_THREAD_MODE_SINGLE = 0, UCS_THREAD_MODE_SERIALIZED = 1, UCS_THREAD_MODE_MULTI = 2 } ucs_thread_mode_t;
 
 typedef struct ucp_config ucp_config_t;
 typedef struct ucp_context *ucp_context_h;
@@ -39,7 +39,7 @@ typedef struct {
     unsigned char later[256];
 } ucp_worker_params_t;
 
-enum { UCP_WORKER_ATTR_FIELD_ADDRESS = 1 << 1 };
+enum { UCP_WORKER_ATTR_FIELD_THREAD_MODE = 1 << 0, UCP_WORKER_ATTR_FIELD_ADDRESS = 1 << 1 };
 typedef struct {
     uint64_t field_mask;
     ucs_thread_mode_t thread_mode;

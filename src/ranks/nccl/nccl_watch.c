@@ -7,12 +7,12 @@
 #include "ranks/nccl/nccl.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "os/clock.h"
 #include "os/futex.h"
+#include "os/thread.h"
 #include "ranks/poison.h"
 #include "ranks/watch.h"
 #include "runtime/status.h"
@@ -145,13 +145,8 @@ static void drop(struct quern_nccl_rank *rank) {
     pthread_mutex_unlock(&watched.lock);
 }
 
-/* It blocks all signals, which go to the engine's own threads. */
 quern_status quern_nccl_start_watcher(struct quern_nccl_rank *rank) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int reason = pthread_create(&rank->watcher, NULL, run, rank);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int reason = quern_start_thread(&rank->watcher, run, rank);
     rank->is_watched = reason == 0;
     if (rank->is_watched) {
         add(rank);

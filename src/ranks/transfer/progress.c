@@ -398,3 +398,14 @@ bool quern_transfers_are_busy(const struct quern_transfers *all) {
         if (quern_gpu_is_busy(transfer)) return true;
     return false;
 }
+
+int quern_list_sockets(const struct quern_transfers *all, struct pollfd *polls) {
+    int count = 0;
+    for (int i = 0; i < all->conns; i++) {
+        const struct quern_conn *conn = all->open[i];
+        const bool writes = conn->count || conn->begin < conn->end;
+        if (conn->status == QUERN_OK && conn->socket >= 0)
+            polls[count++] = (struct pollfd){.fd = conn->socket, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
+    }
+    return count;
+}

@@ -72,7 +72,7 @@ static void publish(struct quern_transfer *handle, struct quern_transfer_data *d
 
 /* ---- the group's handle ---- */
 
-static quern_status transfers_of(struct quern_membership *member) {
+quern_status quern_make_transfers(struct quern_membership *member) {
     if (member->transfers) return QUERN_OK;
     member->transfers = calloc(1, sizeof *member->transfers);
     if (!member->transfers) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for transfers");
@@ -95,6 +95,7 @@ quern_status quern_settle_transfers(struct quern_membership *member) {
     static const int64_t MOMENT = 100000000;  /* nanoseconds */
     struct quern_transfers *all = member->transfers;
     const int64_t until = quern_now() + MOMENT;
+    quern_stop_progress(member);
     if (!all || !member->net || !member->net->messages) return QUERN_OK;
     bool is_poisoned;
     while (!(is_poisoned = quern_check_poison(member) != QUERN_OK)) {
@@ -108,6 +109,7 @@ quern_status quern_settle_transfers(struct quern_membership *member) {
 void quern_forget_transfers(struct quern_membership *member) {
     struct quern_transfers *all = member->transfers;
     if (!all) return;
+    quern_stop_progress(member);
     while (all->first) end_transfer(all->first);
     for (int i = 0; i < all->conns; i++) {
         quern_conn_flush(all->open[i]);
@@ -207,7 +209,7 @@ static quern_status check_prepare(struct quern_membership *member, const quern_t
     if (status == QUERN_OK && !out) status = quern_fail(member->device, QUERN_NULL_POINTER, "transfer is NULL");
     if (status == QUERN_OK) status = quern_check_timeout(member, args->timeout, timeout);
     if (status == QUERN_OK) status = quern_check_transfer_list(member, args);
-    if (status == QUERN_OK) status = transfers_of(member);
+    if (status == QUERN_OK) status = quern_make_transfers(member);
     if (status != QUERN_OK) return status;
     for (const struct quern_transfer_data *other = member->transfers->first; other; other = other->next)
         if (other->key == args->key)
@@ -232,13 +234,15 @@ quern_status quern_transfer_prepare(quern_group *group, const quern_transfer_arg
         return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     }
     *transfer = (struct quern_transfer_data){.member = member, .key = args->key, .timeout = args->timeout};
+    quern_begin_transfer_call(member->transfers);
     status = fill_transfer(transfer, args);
+    if (status == QUERN_OK) announce(transfer);
+    quern_end_transfer_call(member->transfers, true);
     if (status != QUERN_OK) {
         free_transfer(transfer);
         free(handle);
         return status;
     }
-    announce(transfer);
     publish(handle, transfer, group);
     *out = handle;
     return QUERN_OK;
@@ -284,12 +288,8 @@ static quern_status check_start(struct quern_transfer_data *transfer) {
     return quern_transfer_status(transfer);
 }
 
-static quern_status start(quern_transfer *handle, void *stream, struct quern_look *look) {
-    struct quern_transfer_data *transfer;
-    quern_status status = quern_transfer_of(handle, &transfer);
-    if (status == QUERN_OK) quern_look_at_member(look, transfer->member);
-    if (status == QUERN_OK) status = quern_check_stream(transfer->member->device, stream);
-    if (status == QUERN_OK) status = quern_transfer_poisoned(transfer);
+static quern_status start_transfer(struct quern_transfer_data *transfer, void *stream, struct quern_look *look) {
+    quern_status status = quern_transfer_poisoned(transfer);
     if (status == QUERN_OK) status = check_start(transfer);
     if (status == QUERN_OK) status = quern_mark_start(transfer, stream);
     if (status != QUERN_OK) return status;
@@ -307,6 +307,18 @@ static quern_status start(quern_transfer *handle, void *stream, struct quern_loo
     return quern_transfer_status(transfer);
 }
 
+static quern_status start(quern_transfer *handle, void *stream, struct quern_look *look) {
+    struct quern_transfer_data *transfer;
+    quern_status status = quern_transfer_of(handle, &transfer);
+    if (status == QUERN_OK) quern_look_at_member(look, transfer->member);
+    if (status == QUERN_OK) status = quern_check_stream(transfer->member->device, stream);
+    if (status != QUERN_OK) return status;
+    quern_begin_transfer_call(transfer->member->transfers);
+    status = start_transfer(transfer, stream, look);
+    quern_end_transfer_call(transfer->member->transfers, true);
+    return status;
+}
+
 static void show(const void *transfer, struct quern_tensor_taker *taker) { quern_show_transfer(transfer, 0, taker); }
 
 static const struct quern_view view = {.name = "transfer_start", .tensors = show};
@@ -321,7 +333,7 @@ quern_status quern_transfer_begin(quern_group *group) {
     struct quern_membership *member;
     quern_status status = quern_member_of(group, &member);
     if (status == QUERN_OK) status = quern_check_poison(member);
-    if (status == QUERN_OK) status = transfers_of(member);
+    if (status == QUERN_OK) status = quern_make_transfers(member);
     if (status == QUERN_OK && member->transfers->is_batch)
         status = quern_fail(member->device, QUERN_INVALID_ARGUMENT, "quern_transfer_begin was called before: expected "
                             "quern_transfer_end");
@@ -348,13 +360,7 @@ static void say_batch(struct quern_transfers *all, uint32_t batch, bool begins) 
         }
 }
 
-quern_status quern_transfer_end(quern_group *group) {
-    struct quern_membership *member;
-    quern_status status = quern_member_of(group, &member);
-    if (status != QUERN_OK) return status;
-    struct quern_transfers *all = member->transfers;
-    if (!all || !all->is_batch)
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "quern_transfer_end without quern_transfer_begin");
+static void end_batch(struct quern_transfers *all) {
     all->is_batch = false;
     quern_pass_transfers(all);
     if (!++all->batches) all->batches = 1;  /* 0: none */
@@ -364,15 +370,24 @@ quern_status quern_transfer_end(quern_group *group) {
     for (struct quern_transfer_data *transfer; (transfer = next_deferred(all));) begin(transfer);
     say_batch(all, all->batches, false);
     quern_pass_transfers(all);
+}
+
+quern_status quern_transfer_end(quern_group *group) {
+    struct quern_membership *member;
+    quern_status status = quern_member_of(group, &member);
+    if (status != QUERN_OK) return status;
+    struct quern_transfers *all = member->transfers;
+    if (!all || !all->is_batch)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "quern_transfer_end without quern_transfer_begin");
+    quern_begin_transfer_call(all);
+    end_batch(all);
+    quern_end_transfer_call(all, true);
     return quern_check_poison(member);
 }
 
 /* ---- ending ---- */
 
-quern_status quern_transfer_cancel(quern_transfer *handle, const char *reason) {
-    struct quern_transfer_data *transfer;
-    quern_status status = quern_transfer_of(handle, &transfer);
-    if (status != QUERN_OK) return status;
+static quern_status cancel(struct quern_transfer_data *transfer, const char *reason) {
     const quern_device *device = transfer->member->device;
     const unsigned long long key = transfer->key;
     if (transfer->state == QUERN_TRANSFER_OVER)
@@ -386,15 +401,28 @@ quern_status quern_transfer_cancel(quern_transfer *handle, const char *reason) {
     return QUERN_OK;
 }
 
+quern_status quern_transfer_cancel(quern_transfer *handle, const char *reason) {
+    struct quern_transfer_data *transfer;
+    quern_status status = quern_transfer_of(handle, &transfer);
+    if (status != QUERN_OK) return status;
+    quern_begin_transfer_call(transfer->member->transfers);
+    status = cancel(transfer, reason);
+    quern_end_transfer_call(transfer->member->transfers, true);
+    return status;
+}
+
 quern_status quern_transfer_destroy(quern_transfer *handle) {
     if (!handle) return QUERN_OK;
     struct quern_transfer_data *transfer;
     quern_status status = quern_check_creator(handle->group);
     if (status == QUERN_OK) status = quern_transfer_of(handle, &transfer);
     if (status != QUERN_OK) return status;
+    struct quern_transfers *all = transfer->member->transfers;
     __atomic_store_n(&handle->data, NULL, __ATOMIC_RELEASE);
+    quern_begin_transfer_call(all);
     if (transfer->state != QUERN_TRANSFER_OVER)
         quern_transfer_fail(transfer, QUERN_PEER_LOST, "rank %d has destroyed its transfer", transfer->member->rank);
     end_transfer(transfer);
+    quern_end_transfer_call(all, true);
     return QUERN_OK;
 }

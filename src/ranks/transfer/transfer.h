@@ -368,7 +368,7 @@ struct quern_transfers {
     struct quern_membership *member;
     struct quern_conn *conn[QUERN_GROUP_LIMIT];  /* by rank; NULL: none so far */
     struct quern_conn *open[QUERN_GROUP_LIMIT];  /* [conns] */
-    struct pollfd polls[QUERN_GROUP_LIMIT];      /* of a sleep */
+    struct pollfd polls[QUERN_GROUP_LIMIT];      /* of a sleep of a call */
     int conns;
     struct quern_transfer_data *first;
     struct quern_early *early;                   /* the oldest first */
@@ -376,6 +376,7 @@ struct quern_transfers {
     uint32_t instances, batches;
     struct quern_transfer_streams *streams;      /* of GPU ranks: gpu.h; NULL: none so far */
     bool is_batch;
+    struct quern_progress_threads *threads;      /* NULL: all is moved inside of calls */
 };
 
 /* Lets a transfer fail, unless it has, and tells all its ranks. */
@@ -724,6 +725,25 @@ bool quern_pass_transfers(struct quern_transfers *all);
 /* A GPU or a carrier is at work, whose end nobody tells: the rank has to look again soon. */
 bool quern_transfers_are_busy(const struct quern_transfers *all);
 
+/* The sockets on which the handle's connections wait.  Returns their number. */
+int quern_list_sockets(const struct quern_transfers *all, struct pollfd *polls);
+
+/* ---- progress_threads.c ---- */
+
+/*
+ * Starts the threads that move the transfers of a group handle (quern_group_args.progress), which are made, and ends them, if there
+ * are any.
+ *
+ * They touch what is behind the handle's quern_transfers, under its lock, and what other threads may read of the membership: the
+ * roster, the poison and the connections of transfers.  A public function on transfers has the lock from quern_begin_transfer_call
+ * to quern_end_transfer_call, also while it waits: it moves the bytes itself, and the threads sleep.  With is_news they look once
+ * more, since they have something new to move or to wait for.
+ */
+quern_status quern_start_progress(struct quern_membership *member);
+void quern_stop_progress(struct quern_membership *member);
+void quern_begin_transfer_call(struct quern_transfers *all);
+void quern_end_transfer_call(struct quern_transfers *all, bool is_news);
+
 /* ---- cursor.c: the bytes of a direction of a pair, in the memory of its items ---- */
 
 /*
@@ -746,6 +766,9 @@ void quern_put_bytes(struct quern_transfer_pair *pair, const unsigned char *from
 void quern_get_bytes(struct quern_transfer_pair *pair, unsigned char *to, size_t bytes);
 
 /* ---- transfer.c: transfers as the group's handle sees them ---- */
+
+/* Makes what the handle has for transfers, unless it is there. */
+quern_status quern_make_transfers(struct quern_membership *member);
 
 /* Fails if transfers of the handle are not destroyed. */
 quern_status quern_check_no_transfers(const struct quern_membership *member);

@@ -81,42 +81,48 @@ static quern_status check_started(struct quern_transfer_data *transfer) {
     return quern_transfer_status(transfer);
 }
 
-quern_status quern_transfer_test(quern_transfer *handle, int32_t *done) {
-    struct quern_transfer_data *transfer;
-    quern_status status = quern_transfer_of(handle, &transfer);
-    if (status == QUERN_OK && !done) status = quern_fail(transfer->member->device, QUERN_NULL_POINTER, "done is NULL");
-    if (status == QUERN_OK) status = check_started(transfer);
+static quern_status test(struct quern_transfer_data *transfer, int32_t *done, bool *moved) {
+    quern_status status = check_started(transfer);
     if (status != QUERN_OK) return status;
     const int64_t now = quern_now();
-    quern_pass_transfers(transfer->member->transfers);
+    *moved = quern_pass_transfers(transfer->member->transfers);
     if (transfer->state == QUERN_TRANSFER_STARTED && now - transfer->looked > SLICE) look_around(transfer, now);
     status = quern_transfer_status(transfer);
     if (status == QUERN_OK) *done = transfer->state == QUERN_TRANSFER_IDLE;
     return status;
 }
 
+quern_status quern_transfer_test(quern_transfer *handle, int32_t *done) {
+    struct quern_transfer_data *transfer;
+    bool moved = false;
+    quern_status status = quern_transfer_of(handle, &transfer);
+    if (status == QUERN_OK && !done) status = quern_fail(transfer->member->device, QUERN_NULL_POINTER, "done is NULL");
+    if (status != QUERN_OK) return status;
+    quern_begin_transfer_call(transfer->member->transfers);
+    status = test(transfer, done, &moved);
+    quern_end_transfer_call(transfer->member->transfers, moved);
+    return status;
+}
+
+static bool has_rings(const struct quern_transfers *all) {
+    for (int i = 0; i < all->conns; i++)
+        if (all->open[i]->status == QUERN_OK && all->open[i]->socket < 0) return true;
+    return false;
+}
+
 /* Sleeps until a rank of this host rings, or a connection has something. */
 static void sleep_a_while(const struct quern_transfer_data *transfer) {
     struct quern_transfers *all = transfer->member->transfers;
     struct quern_eventcount *eventcount = &quern_place(transfer->member->roster, transfer->member->rank)->eventcount;
-    struct pollfd *polls = all->polls;
-    int sockets = 0, rings = 0;
     const uint32_t seen = quern_prepare_wait(eventcount);
     if (quern_pass_transfers(all)) return;
     if (quern_transfers_are_busy(all)) {
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
         return;
     }
-    for (int i = 0; i < all->conns; i++) {
-        const struct quern_conn *conn = all->open[i];
-        if (conn->status != QUERN_OK) continue;
-        rings += conn->socket < 0;
-        if (conn->socket < 0) continue;
-        const bool writes = conn->count || conn->begin < conn->end;
-        polls[sockets++] = (struct pollfd){.fd = conn->socket, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
-    }
+    const int sockets = quern_list_sockets(all, all->polls);
     QUERN_POINT(TRANSFER_SLEEPING);
-    if (sockets) poll(polls, (nfds_t)sockets, rings ? 1 : TICK);
+    if (sockets) poll(all->polls, (nfds_t)sockets, has_rings(all) ? 1 : TICK);
     else quern_futex_wait(&eventcount->count, seen, SLICE);
 }
 
@@ -158,10 +164,13 @@ static quern_status wait_for(quern_transfer *handle, double timeout, struct quer
     if (status == QUERN_OK) quern_look_at_member(look, transfer->member);
     if (status == QUERN_OK) status = quern_check_timeout(transfer->member, timeout, &limit);
     if (status == QUERN_OK && !(timeout > 0)) status = quern_check_timeout(transfer->member, transfer->timeout, &limit);
-    if (status == QUERN_OK) status = check_started(transfer);
     if (status != QUERN_OK) return status;
-    quern_show_call(look, NULL, transfer);
-    return wait_for_ranks(transfer, limit);
+    quern_begin_transfer_call(transfer->member->transfers);
+    status = check_started(transfer);
+    if (status == QUERN_OK) quern_show_call(look, NULL, transfer);
+    if (status == QUERN_OK) status = wait_for_ranks(transfer, limit);
+    quern_end_transfer_call(transfer->member->transfers, true);
+    return status;
 }
 
 static void show(const void *transfer, struct quern_tensor_taker *taker) { quern_show_transfer(transfer, 1, taker); }

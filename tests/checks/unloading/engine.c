@@ -93,7 +93,8 @@ static quern_status make_plan(int rank, void *memory) {
 
 /* Nothing of this is freed: the plan, the symmetric memory and the group are forgotten. */
 static const char *join_group(const char *name, int rank, int ranks) {
-    quern_group_args args = GROUP_ARGS(.name = name, .rank = rank, .ranks = ranks, .device = device[0], .timeout = 300);
+    quern_group_args args = GROUP_ARGS(.name = name, .rank = rank, .ranks = ranks, .device = device[0], .timeout = 300,
+                                       .progress = 1);
     const size_t bytes = 2 * ROWS * ROW_BYTES;
     void *memory = NULL;
     quern_status status = quern_group_create(&args, 1, &group[rank]);

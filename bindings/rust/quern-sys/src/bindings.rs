@@ -432,6 +432,8 @@ pub struct quern_group_args {
     pub job: u64,
     pub multicast: i32,
     pub hosts: *const quern_hosts_args,
+    pub progress: i32,
+    pub progress_core: c_int,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -687,7 +689,7 @@ macro_rules! for_each_struct {
         $call!(quern_quantize_args: size, tensor_size, input_dtype, output_dtype, tensors, tensor_count, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, noop, history, history_length, plan, scaling);
         $call!(quern_carrier: size, threads, name, user, tags, longest, borrows, send, receive, test, cancel);
         $call!(quern_hosts_args: size, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, transports, failure_timeout);
-        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, hosts);
+        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, hosts, progress, progress_core);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
         $call!(quern_ragged_sizes_args: size, metadata_dtype, updates, send_sizes, input_offsets, output_offsets, recv_sizes, input_rows, output_rows);
