@@ -128,6 +128,22 @@ Test(hosts_collective_ends, ranks_that_part) {
             check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .body = part, .user = &partings[i]);
 }
 
+/* ---- a workspace that only some have ---- */
+
+/* Rank 1 has freed the memory that rank 0 takes as its workspace.  Rank 2 is of another host. */
+TEST_GROUP(hosts_collective_ends, a_workspace_that_another_rank_has_freed, .kind = RANK_PROCESSES, .count = 3, .hosts = 2) {
+    enum { LARGE = 40000 };
+    static float values[LARGE], sums[LARGE];
+    const quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = LARGE, .input = values, .output = sums);
+    void *kept, *freed;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &kept));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &freed));
+    if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(group, freed, NULL));
+    rank_refused(rank, quern_all_reduce(group, &args, rank->rank == 0 ? freed : kept, POOL, NULL), QUERN_PEER_MISMATCH,
+                 "the workspace of rank 0 is not in symmetric memory that rank 1 has mapped of it");
+}
+
 /* ---- a cable that is pulled ---- */
 
 /* The last host loses its cable between two calls, or in one: nothing arrives any more, and no connection says so. */
