@@ -5,8 +5,6 @@
 #ifndef HARNESS_TRANSFER_CASE_H
 #define HARNESS_TRANSFER_CASE_H
 
-#include <stdint.h>
-
 #include "harness/ranks.h"
 
 /* Where the items are. */

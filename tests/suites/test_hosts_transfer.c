@@ -4,9 +4,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <signal.h>
-
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/hosts_case.h"

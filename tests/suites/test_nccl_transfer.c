@@ -5,10 +5,6 @@
  *
  * Runs on: one emulated.
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"

@@ -4,11 +4,6 @@
  *
  * Runs on: ranks.
  */
-#define _GNU_SOURCE
-#include <math.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"

@@ -5,7 +5,6 @@
  *
  * Runs on: one emulated.
  */
-#define _GNU_SOURCE
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/device.h"

@@ -5,11 +5,6 @@
  *
  * Runs on: one emulated.
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/device.h"
