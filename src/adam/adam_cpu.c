@@ -38,9 +38,9 @@ static void prefetch_behind(const struct quern_adam_list *list, const quern_adam
     quern_adam_tensor room;
     if (tensor->count > SHORT || place + 1 == list->count) return;
     const quern_adam_tensor *next = quern_adam_tensor_at(list, place + 1, &room);
-    const char *const arrays[] = {next->param, next->grad, next->m, next->v, next->master};
+    const void *const arrays[] = {next->param, next->grad, next->m, next->v, next->master};
     for (int i = 0; i < 5; i++)
-        for (int line = 0; arrays[i] && line < LINES; line++) __builtin_prefetch(arrays[i] + line * LINE, 1);
+        for (uintptr_t line = 0; line < LINES; line++) __builtin_prefetch((const void *)((uintptr_t)arrays[i] + line * LINE), 1);
 }
 
 static void visit_share(void *context, int64_t task) {

@@ -112,12 +112,12 @@ TEST_BODY(hosts_shrink_rejected, connections_are_counted_by_reason, .kind = RANK
     shrink_case_use(rank, new);
 }
 
-/* The roll call of the shrink, of this rank alone.  The call may end it. */
+/* The roll call of the shrink, of this rank alone, in which it decides nothing.  The call may end it. */
 static quern_status call_the_roll(struct rank *rank, const struct quern_membership *member, struct quern_veto veto, int64_t limit) {
     struct quern_decision decision;
     struct quern_rank_set own = {.count = 0};
     quern_set_add(&own, rank->rank);
-    struct quern_quorum *quorum = quern_open_quorum(member, &own, limit);
+    struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
     rank_check(rank, quorum, "no memory");
     const quern_status status = quern_find_quorum(quorum, veto, limit, &decision);
     quern_close_quorum(quorum);

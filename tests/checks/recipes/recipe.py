@@ -22,6 +22,7 @@ from runner.targets import CPU_TARGETS, lacking_flags  # noqa: E402
 EDIT = re.compile(r"<<<<\n(.*?)====\n(.*?)>>>>\n", re.S)
 CFLAGS = ["-std=c11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I", "include",
           "-I", "src"]
+OF_TESTS = ("-D_GNU_SOURCE=", "-I", "tests")
 GPU_TARGET = "sm_80"
 TESTS_OF_HEADER = ("tests/harness", "tests/header", "tests/fields", "tests/oracle", "tests/fuzz")
 # Of the tree itself: `ninja` makes them.
@@ -180,12 +181,12 @@ def test_an_operation_takes_eleven_files(path: Path) -> None:
     assert f"scale_f32__{GPU_TARGET}" in names and "scale_f32__portable" in names, names
     assert f"scale_f32__{GPU_TARGET}: chosen" in tree.gen("explain", "scale", f"target={GPU_TARGET}", "dtype=f32")
     tree.check()
-    tree.look_at([*tree.sources(*TESTS_OF_HEADER), "tests/suites/test_structs.c"], "-I", "tests")
+    tree.look_at([*tree.sources(*TESTS_OF_HEADER), "tests/suites/test_structs.c"], *OF_TESTS)
     for needed in (HARNESS, TABLES, KERNELS):
         assert needed.exists(), f"ninja {needed.relative_to(ROOT)} makes what this test links"
     unavailable = missing_for_gpus()
     build_library(tree, not unavailable)
-    tree.compile("tests/suites/test_scale.c", "build/test_scale.o", "-I", "tests")
+    tree.compile("tests/suites/test_scale.c", "build/test_scale.o", *OF_TESTS)
     tree.run(os.environ.get("CC", "cc"), "build/test_scale.o", HARNESS, "build/libscale.a", TABLES, KERNELS, "-lcriterion", "-lm",
              "-ldl", "-pthread", "-o", "build/test_scale")
     for target in cpu_targets():
@@ -236,11 +237,11 @@ def test_a_data_type_takes_two_files(path: Path) -> None:
     tree.check()
     tree.look_at(tree.sources("src"))
     tree.compile_all_kernels()
-    tree.look_at(tree.sources(*TESTS_OF_HEADER), "-I", "tests")
+    tree.look_at(tree.sources(*TESTS_OF_HEADER), *OF_TESTS)
     for target in cpu_targets():
         kernel = tree.compile_kernel(target, "gradient_norm")
         sources = ("tests/checks/recipes/numeric_dtype.c", "src/runtime/storage.c", "src/runtime/look.c", "tests/oracle/dtype.c")
-        tree.run(os.environ.get("CC", "cc"), *CFLAGS, "-fsanitize=address,undefined", f"-DQUERN_TARGET={target}", "-I", "tests",
+        tree.run(os.environ.get("CC", "cc"), *CFLAGS, "-fsanitize=address,undefined", f"-DQUERN_TARGET={target}", *OF_TESTS,
                  *sources, kernel, "-lm", "-o", "build/numeric")
         tree.run("build/numeric")
     if find_nvcc() is None:
@@ -306,7 +307,7 @@ def test_a_cpu_target_takes_five_files(path: Path) -> None:
     assert "cpu avx512_bmi2" in tree.run(sys.executable, "tests/run.py", "--list")
     assert "adam_pf32_gf32_mf32_vf32__avx512_bmi2: chosen" in tree.gen("explain", "adam", "target=avx512_bmi2", "param=f32",
                                                                        "grad=f32", "m=f32", "v=f32")
-    tree.look_at([*tree.sources("src"), "tests/suites/test_cpu_features.c"], "-I", "tests")
+    tree.look_at([*tree.sources("src"), "tests/suites/test_cpu_features.c"], *OF_TESTS)
     kernels = [tree.compile_kernel(target, "gradient_norm") for target in ("avx512_bmi2", "avx512")]
     plain, other = ((tree.path / kernel).read_bytes() for kernel in kernels)
     assert b"__avx512_bmi2" in plain and b"__avx512_bmi2" not in other
