@@ -11,10 +11,9 @@ TESTS = ROOT / "tests"
 FOLDERS = ("suites", "harness", "header", "fields", "fuzz", "oracle", "emulator", "emulator/runtime", "nccl")
 
 # The files linked with tests/race/threads.c, the ranks in threads that ThreadSanitizer tests.
-WITH_THREADS = ("harness/carrier", "harness/chunks_case", "harness/chunks_ranks", "harness/collective_case", "harness/nccl_side",
-                "harness/ragged_case", "harness/random", "harness/rank_bench", "harness/ranks", "harness/transfer_case",
-                "oracle/adam_value", "oracle/collective", "oracle/dtype", "oracle/philox", "oracle/quantize",
-                "oracle/ragged_all_to_all")
+WITH_THREADS = ("harness/carrier", "harness/chunks_case", "harness/collective_case", "harness/nccl_side", "harness/ragged_case",
+                "harness/random", "harness/rank_bench", "harness/ranks", "harness/transfer_case", "oracle/adam_value",
+                "oracle/collective", "oracle/dtype", "oracle/philox", "oracle/quantize", "oracle/ragged_all_to_all")
 
 # What the linker gets for suites that stand between the library and its calls.
 WRAPPED = {"suites/test_descriptors": "-Wl,--wrap=close -Wl,--wrap=fcntl -Wl,--wrap=accept4 -Wl,--wrap=connect",

@@ -1,9 +1,7 @@
 /* Calls of quern_quantize_chunks that follow from a seed.  chunks_case.h documents the functions. */
 #include "harness/chunks_case.h"
 
-#include "harness/args.h"
 #include "harness/random.h"
-#include "harness/standard.h"
 #include "oracle/dtype.h"
 #include "oracle/quantize.h"
 
@@ -69,10 +67,13 @@ static bool fill_input(struct chunks_case *c, int place) {
     return true;
 }
 
-/* The public functions of a tensor, one member after the other, with the largest of all amaxes. */
 /* Of stochastic rounding: in both halves. */
 static uint64_t seed_of(const struct chunks_case *c) { return random_bits(c->seed, 4500); }
 
+/* More than 32 bits, of which the upper ones do not count. */
+static uint64_t offset_of(const struct chunks_case *c, int place) { return random_bits(c->seed, 2000 + (uint64_t)place); }
+
+/* The public functions of a tensor, one member after the other, with the largest of all amaxes. */
 static void find_expected(struct chunks_case *c) {
     quern_quantize_tensor tensor = {.count = c->elements};
     quern_quantize_args args = QUANTIZE_ARGS(.input_dtype = c->input, .output_dtype = c->output, .tensors = &tensor,
@@ -87,7 +88,7 @@ static void find_expected(struct chunks_case *c) {
     args.amax = &c->amax;
     for (int place = 0; place < c->count; place++) {
         tensor.input = c->inputs[place], tensor.output = c->expected + place * c->elements;
-        args.offset = chunks_case_offset(c, place);
+        args.offset = offset_of(c, place);
         quantize_model_cast(&args);
     }
 }
@@ -111,38 +112,225 @@ void chunks_case_close(struct chunks_case *c) {
     free(c->expected);
 }
 
-/* ---- a member ---- */
-
 int chunks_case_place(const struct chunks_case *c, int rank) {
     for (int place = 0; place < c->count; place++)
         if (c->members[place] == rank) return place;
     return -1;
 }
 
-/* More than 32 bits, of which the upper ones do not count. */
-uint64_t chunks_case_offset(const struct chunks_case *c, int place) { return random_bits(c->seed, 2000 + (uint64_t)place); }
+/* ---- memory ---- */
 
-void chunks_case_order(const struct chunks_case *c, int place, int *order) {
+/* Of the numbers of a member: amax, scale, scale_inv and its offset. */
+enum { AMAX, SCALE = 8, INVERSE = 16, OFFSET = 24, NUMBERS_BYTES = 32, UNTOUCHED = 0x5A };
+
+static int64_t behind(int64_t end) { return (end + CHUNKS_GUARD + 63) / 64 * 64; }
+
+struct chunks_layout chunks_case_layout(const struct chunks_case *c) {
+    const int64_t element = (int64_t)quern_dtype_bytes(c->input);
+    struct chunks_layout layout = {.output = CHUNKS_GUARD + c->skew, .output_bytes = c->count * c->elements,
+                                   .ready_bytes = c->count * c->chunks * 4, .numbers = CHUNKS_GUARD,
+                                   .input_bytes = c->elements * element};
+    layout.ready = behind(layout.output + layout.output_bytes) + 4 * (c->skew % 16);
+    layout.input = behind(layout.numbers + NUMBERS_BYTES) + c->input_skew * element;
+    layout.copies = behind(layout.input + layout.input_bytes);
+    const int64_t symmetric = layout.ready + layout.ready_bytes;
+    const int64_t private = c->is_copied ? layout.copies + layout.output_bytes : layout.input + layout.input_bytes;
+    layout.bytes = (symmetric > private ? symmetric : private) + CHUNKS_GUARD;
+    return layout;
+}
+
+void chunks_case_fill(const struct chunks_case *c, struct rank_bench *bench, uint32_t value, bool is_first) {
+    const struct chunks_layout layout = chunks_case_layout(c);
+    for EACH_BENCH(one, bench) {
+        const int place = chunks_case_place(c, one->rank->rank);
+        unsigned char *symmetric = one->image[POOL_SYMMETRIC], *private = one->image[POOL_PRIVATE];
+        rank_check(one->rank, layout.bytes <= one->pool_bytes, "a case of %lld bytes", (long long)layout.bytes);
+        memset(private, UNTOUCHED, (size_t)one->pool_bytes);
+        memset(symmetric, UNTOUCHED, (size_t)(is_first ? one->pool_bytes : layout.ready));
+        if (one->all) rank_bench_write(one, one->workspace, private, one->pool_bytes);
+        for (int64_t i = 0; is_first && i < layout.ready_bytes / 4; i++) {
+            const uint32_t before = i % 3 ? 0 : value + 5 + (uint32_t)i;
+            memcpy(symmetric + layout.ready + 4 * i, &before, sizeof before);
+        }
+        if (place >= 0) {
+            memcpy(private + layout.input, c->inputs[place], (size_t)layout.input_bytes);
+            memcpy(private + layout.numbers + OFFSET, &(uint64_t){offset_of(c, place)}, sizeof(uint64_t));
+        }
+        for (int pool = 0; pool < POOLS; pool++) memcpy(one->expected[pool], one->image[pool], (size_t)one->pool_bytes);
+        rank_bench_show(one, one->pool_bytes);
+    }
+}
+
+void chunks_case_expect(const struct chunks_case *c, struct rank_bench *bench, uint32_t value) {
+    const struct chunks_layout layout = chunks_case_layout(c);
+    for EACH_BENCH(one, bench) {
+        unsigned char *symmetric = one->expected[POOL_SYMMETRIC], *private = one->expected[POOL_PRIVATE];
+        unsigned char *numbers = private + layout.numbers;
+        if (chunks_case_place(c, one->rank->rank) < 0) continue;
+        memcpy(symmetric + layout.output, c->expected, (size_t)layout.output_bytes);
+        for (int64_t i = 0; i < layout.ready_bytes / 4; i++) memcpy(symmetric + layout.ready + 4 * i, &value, sizeof value);
+        memcpy(numbers + AMAX, &c->amax, 4);
+        if (c->has_scales) memcpy(numbers + SCALE, &c->scale, 4), memcpy(numbers + INVERSE, &c->scale_inv, 4);
+        if (c->is_copied) memcpy(private + layout.copies, c->expected, (size_t)layout.output_bytes);
+    }
+}
+
+void chunks_case_compare(const struct chunks_case *c, struct rank_bench *bench) {
+    const struct chunks_layout layout = chunks_case_layout(c);
+    char wrong[80];
+    for EACH_BENCH(one, bench) {
+        rank_ok(one->rank, rank_bench_status(one, QUERN_OK));
+        if (rank_bench_is_right(one, one->pool_bytes, wrong)) continue;
+        rank_fail(one->rank, "case %llu: %s (%s to %s, %lld x %lld in chunks of %lld by %d of %d ranks; output at %lld, words at "
+                  "%lld, input at %lld, copies at %lld)", (unsigned long long)c->seed, wrong, quern_dtype_name(c->input),
+                  quern_dtype_name(c->output), (long long)c->rows, (long long)c->columns, (long long)c->chunk_rows, c->count,
+                  c->ranks, (long long)layout.output, (long long)layout.ready, (long long)layout.input, (long long)layout.copies);
+    }
+}
+
+/* ---- calls ---- */
+
+static void make_order(const struct chunks_case *c, int place, int *order) {
     for (int64_t i = 0; i < c->chunks; i++) {
-        const int64_t at = c->is_in_order ? i : random_below(c->seed + (uint64_t)place, 3000 + (uint64_t)i, i + 1);
+        const int64_t at = random_below(c->seed + (uint64_t)place, 3000 + (uint64_t)i, i + 1);
         if (at != i) order[i] = order[at];
         order[at] = (int)i;
     }
 }
 
-struct chunks_layout chunks_case_layout(const struct chunks_case *c) {
-    struct chunks_layout layout = {.output = CHUNKS_GUARD + c->skew, .output_bytes = c->count * c->elements,
-                                   .ready_bytes = c->count * c->chunks * 4};
-    layout.ready = (layout.output + layout.output_bytes + CHUNKS_GUARD) / 64 * 64 + 4 * (c->skew % 16);
-    layout.bytes = layout.ready + layout.ready_bytes + CHUNKS_GUARD;
-    return layout;
-}
-
-quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, int place) {
+/* CPUs need no pointers to nothing. */
+quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const struct rank_bench *bench, uint32_t value,
+                                            int order[CHUNKS_MOST]) {
+    const struct chunks_layout layout = chunks_case_layout(c);
+    const int rank = bench->rank->rank, place = chunks_case_place(c, rank);
+    unsigned char *symmetric = bench->pool[POOL_SYMMETRIC], *private = bench->pool[POOL_PRIVATE];
+    unsigned char *numbers = private + layout.numbers;
     quern_quantize_chunks_args args = QUANTIZE_CHUNKS_ARGS(.input_dtype = c->input, .output_dtype = c->output);
     args.rows = c->rows, args.columns = c->columns, args.chunk_rows = c->chunk_rows;
     args.eps = c->eps, args.power_of_two = c->power_of_two, args.rounding = c->rounding, args.seed = seed_of(c);
-    args.offset = c->has_pointer ? 0 : chunks_case_offset(c, place);
+    if (c->elements || bench->all) args.input = private + layout.input, args.output = symmetric + layout.output;
+    if (c->chunks || bench->all) args.ready = (uint32_t *)(void *)(symmetric + layout.ready);
+    args.ready_value = value;
+    args.amax = (float *)(void *)(numbers + AMAX);
+    if (c->has_scales) args.scale = (float *)(void *)(numbers + SCALE), args.scale_inv = (float *)(void *)(numbers + INVERSE);
+    if (c->has_pointer) args.offset_pointer = (const uint64_t *)(void *)(numbers + OFFSET);
+    else args.offset = offset_of(c, place);
+    if (bench->all) args.multiprocessors = (int)random_below(c->seed, 5000 + (uint64_t)rank, 4);
+    make_order(c, place, order);
+    if (!c->is_in_order) args.order = order;
     if (!c->everyone) args.members = c->members, args.member_count = c->count;
     return args;
+}
+
+quern_status chunks_call(const struct rank_bench *bench, const quern_quantize_chunks_args *args) {
+    size_t bytes = 1;
+    rank_ok(bench->rank, quern_quantize_chunks_workspace(bench->group, args, &bytes));
+    rank_check(bench->rank, !bytes == !bench->all && (int64_t)bytes <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
+    return quern_quantize_chunks(bench->group, args, bytes ? bench->workspace : NULL, bytes, bench->stream);
+}
+
+void chunks_case_call(const struct chunks_case *c, struct rank_bench *bench, uint32_t value) {
+    int order[CHUNKS_MOST];
+    for EACH_BENCH(one, bench) {
+        if (chunks_case_place(c, one->rank->rank) < 0) continue;
+        const quern_quantize_chunks_args args = chunks_case_args(c, one, value, order);
+        rank_ok(one->rank, chunks_call(one, &args));
+    }
+}
+
+/* ---- between CPU ranks ---- */
+
+/* A thread that reads the chunks of a call. */
+struct reader {
+    const struct chunks_case *c;
+    struct rank_bench *bench;
+    const uint8_t *output;
+    const uint32_t *ready;
+    uint32_t value;
+    char failure[RANK_TEXT_BYTES];    /* "": none */
+};
+
+/* The bytes of a chunk must be there when its word is. */
+static bool check_chunk(struct reader *reader, int place, int64_t chunk, quern_status status) {
+    const struct chunks_case *c = reader->c;
+    const int64_t first = place * c->elements + chunk * c->chunk_rows * c->columns;
+    const int64_t rows = c->chunk_rows < c->rows - chunk * c->chunk_rows ? c->chunk_rows : c->rows - chunk * c->chunk_rows;
+    char detail[512] = "";
+    if (status == QUERN_OK && !memcmp(reader->output + first, c->expected + first, (size_t)(rows * c->columns))) return true;
+    if (status != QUERN_OK) quern_error_detail(detail, sizeof detail);
+    snprintf(reader->failure, sizeof reader->failure, "seed %llu: chunk %lld of place %d: %s %s", (unsigned long long)c->seed,
+             (long long)chunk, place, status == QUERN_OK ? "is not complete" : quern_status_string(status), detail);
+    return false;
+}
+
+static quern_status wait_for(const struct reader *reader, int64_t word, int64_t words) {
+    return quern_chunk_wait(reader->bench->group, reader->ready + word, words, reader->value, RANK_LIMIT, NULL);
+}
+
+/* In any order, one at a time. */
+static void *read_chunks(void *context) {
+    struct reader *reader = context;
+    const int64_t chunks = reader->c->chunks, words = reader->c->count * chunks;
+    const int64_t step = random_below(reader->c->seed, 4000, words);
+    for (int64_t i = 0; i < words; i++) {
+        const int64_t word = (i + step) % words;
+        if (!check_chunk(reader, (int)(word / chunks), word % chunks, wait_for(reader, word, 1))) return NULL;
+    }
+    return NULL;
+}
+
+/* A row of chunks of a place at once. */
+static void *read_places(void *context) {
+    struct reader *reader = context;
+    const int64_t chunks = reader->c->chunks;
+    for (int place = reader->c->count - 1; place >= 0; place--) {
+        const quern_status status = wait_for(reader, place * chunks, chunks);
+        for (int64_t chunk = 0; chunk < chunks; chunk++)
+            if (!check_chunk(reader, place, chunk, status)) return NULL;
+    }
+    return NULL;
+}
+
+static void call_beside_a_reader(const struct chunks_case *c, struct rank_bench *bench, uint32_t value) {
+    static void *(*const readers[])(void *) = {read_chunks, read_places};
+    const struct chunks_layout layout = chunks_case_layout(c);
+    const unsigned char *symmetric = bench->pool[POOL_SYMMETRIC];
+    struct reader reader = {.c = c, .bench = bench, .output = symmetric + layout.output, .value = value,
+                            .ready = (const uint32_t *)(const void *)(symmetric + layout.ready)};
+    const uint64_t way = random_bits(c->seed + value, 5000 + (uint64_t)chunks_case_place(c, bench->rank->rank)) % 3;
+    pthread_t thread;
+    const bool reads = way < 2 && c->chunks;
+    if (reads) rank_check(bench->rank, pthread_create(&thread, NULL, readers[way], &reader) == 0, "no thread");
+    chunks_case_call(c, bench, value);
+    chunks_case_compare(c, bench);
+    if (reads) pthread_join(thread, NULL);
+    rank_check(bench->rank, !*reader.failure, "%s", reader.failure);
+}
+
+/* The second call of a case finds the words of the first. */
+static void run_case(const struct chunks_case *c, struct rank_bench *bench) {
+    if (chunks_case_place(c, bench->rank->rank) < 0) return;
+    for (int i = 0; i < 2; i++) {
+        const uint32_t value = 1 + (uint32_t)random_below(c->seed, 6000, 1 << 30) + (uint32_t)i;
+        chunks_case_fill(c, bench, value, i == 0);
+        chunks_case_expect(c, bench, value);
+        call_beside_a_reader(c, bench, value);
+    }
+}
+
+quern_status chunks_run_batch(struct rank *rank) {
+    const struct chunks_batch *batch = rank->user;
+    struct rank_bench bench;
+    if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
+    rank_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 1 << 17);
+    for (int i = 0; i < batch->cases; i++) {
+        struct chunks_case c;
+        struct chunks_choice choice = batch->choice;
+        choice.ranks = rank->ranks;
+        rank_check(rank, chunks_case_open(&c, batch->first + (uint64_t)i, choice), "no memory");
+        run_case(&c, &bench);
+        chunks_case_close(&c);
+    }
+    rank_bench_close(&bench);
+    return QUERN_OK;
 }

@@ -1,15 +1,13 @@
 /*
- * Calls of quern_quantize_chunks that follow from a seed, and what the oracle says of them.  Needs no Criterion.
+ * Calls of quern_quantize_chunks that follow from a seed, their memory in benches, and what the oracle says of them.  Needs no
+ * Criterion.
  *
  * Each rank makes the inputs of all members by itself, so that it can compare a chunk as soon as it is ready.
  */
 #ifndef HARNESS_CHUNKS_CASE_H
 #define HARNESS_CHUNKS_CASE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "quern.h"
+#include "harness/rank_bench.h"
 
 enum { CHUNKS_MAX_MEMBERS = 40, CHUNKS_GUARD = 256 };
 
@@ -28,6 +26,7 @@ struct chunks_case {
     bool is_in_order;                 /* args.order is NULL */
     bool has_pointer;                 /* the offset is in memory */
     bool has_scales;                  /* scale and scale_inv are wanted */
+    bool is_copied;                   /* the chunks, as they come, to the member's private memory */
     float amax, scale, scale_inv;     /* after the call */
     unsigned char *inputs[CHUNKS_MAX_MEMBERS];
     uint8_t *expected;                /* [count, rows, columns] */
@@ -49,21 +48,48 @@ void chunks_case_close(struct chunks_case *c);
 /* A rank's position among the members; -1: not a member. */
 int chunks_case_place(const struct chunks_case *c, int rank);
 
-uint64_t chunks_case_offset(const struct chunks_case *c, int place);
-
-/* The order in which a member sends its chunks: [chunks]. */
-void chunks_case_order(const struct chunks_case *c, int place, int *order);
-
 /*
- * A member's memory of the case: guards around the output and around the words, all in symmetric memory of this many bytes, and the
- * offsets in it.
+ * Where a member's memory is in its pools, with guards around each part: the output and the words in symmetric memory; the numbers,
+ * the input and copies of the chunks in private memory.
  */
 struct chunks_layout {
-    int64_t output, output_bytes, ready, ready_bytes, bytes;
+    int64_t output, output_bytes, ready, ready_bytes;
+    int64_t numbers, input, input_bytes, copies;
+    int64_t bytes;                    /* of either pool */
 };
 struct chunks_layout chunks_case_layout(const struct chunks_case *c);
 
-/* The numbers of a member's call; it has no pointers but the members. */
-quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, int place);
+/*
+ * Of all ranks that the thread drives: fills both pools, the words with others than `value`, or from a second call on with what the
+ * first has left there; and what they hold after the call of this value.
+ */
+void chunks_case_fill(const struct chunks_case *c, struct rank_bench *bench, uint32_t value, bool is_first);
+void chunks_case_expect(const struct chunks_case *c, struct rank_bench *bench, uint32_t value);
+
+/* Makes the calls of those of them that are members. */
+void chunks_case_call(const struct chunks_case *c, struct rank_bench *bench, uint32_t value);
+
+/* Waits, and compares both pools byte for byte. */
+void chunks_case_compare(const struct chunks_case *c, struct rank_bench *bench);
+
+/* The arguments of a member; `order` has room for all chunks.  A call in the bench's workspace and stream. */
+enum { CHUNKS_MOST = 1024 };
+quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const struct rank_bench *bench, uint32_t value,
+                                            int order[CHUNKS_MOST]);
+quern_status chunks_call(const struct rank_bench *bench, const quern_quantize_chunks_args *args);
+
+/* ---- between CPU ranks, each with a thread that reads chunks as they come ---- */
+
+/* Random cases one after the other: their seeds, their number, and the threads and the pool of a rank (0: one, 128 KiB). */
+struct chunks_batch {
+    uint64_t first;
+    int cases;
+    struct chunks_choice choice;
+    int threads;
+    int64_t pool_bytes;
+};
+
+/* A rank_function; its user is a batch. */
+quern_status chunks_run_batch(struct rank *rank);
 
 #endif

@@ -49,6 +49,7 @@ void gpu_group_open_with(struct gpu_group *group, struct gpu_group_options optio
         device_open(&group->device[rank], rank % group->devices, NULL);
         check_ok(quern_prepare(group->device[rank].quern, options.prepared ? options.prepared
                                                                            : QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+        if (options.second) CUDA(cuStreamCreate(&group->second[rank], 1));
     }
     gpu_group_create(group, options.timeout, options.first_epoch);
 }
@@ -59,6 +60,7 @@ void gpu_group_close(struct gpu_group *group) {
     check(cuda_bindings() <= 0, "%ld bindings to multicast objects are left", cuda_bindings());
     for (int rank = 0; rank < group->ranks; rank++) {
         device_use(&group->device[rank]);
+        if (group->second[rank]) CUDA(cuStreamDestroy_v2(group->second[rank]));
         device_close(&group->device[rank]);
     }
 }
@@ -67,6 +69,7 @@ void gpu_group_synchronize(const struct gpu_group *group) {
     for (int rank = 0; rank < group->ranks; rank++) {
         device_use(&group->device[rank]);
         device_synchronize(&group->device[rank]);
+        if (group->second[rank]) CUDA(cuStreamSynchronize(group->second[rank]));
     }
 }
 

@@ -27,6 +27,7 @@ struct gpu_group {
     bool multicast;
     struct test_device device[MOST_GPU_RANKS];
     quern_group *group[MOST_GPU_RANKS];
+    void *second[MOST_GPU_RANKS];  /* streams; NULL: none */
 };
 
 struct gpu_group_options {
@@ -36,6 +37,7 @@ struct gpu_group_options {
     uint32_t first_epoch;
     unsigned prepared;      /* operations; 0: barrier and all-to-all */
     bool multicast;         /* asks for it, also for memory */
+    bool second;            /* a second stream for each rank */
     size_t pool, workspace; /* bytes of a bench (gpu_bench.h); 0: 1 MiB */
 };
 
@@ -49,7 +51,7 @@ void gpu_group_close(struct gpu_group *group);
 void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_epoch);
 void gpu_group_destroy(struct gpu_group *group);
 
-/* Waits for all streams. */
+/* Waits for all streams, the second ones too. */
 void gpu_group_synchronize(const struct gpu_group *group);
 
 /* Enqueues a barrier on every member's stream; members is a bit mask of up to 64 ranks: all = ~0. */

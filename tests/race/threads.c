@@ -8,7 +8,7 @@
  */
 #include <stdatomic.h>
 
-#include "harness/chunks_ranks.h"
+#include "harness/chunks_case.h"
 #include "harness/collective_case.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"

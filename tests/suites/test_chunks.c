@@ -5,10 +5,9 @@
  * Runs on: cpu; kernels of quantize, collective.
  */
 #include "harness/check.h"
-#include "harness/chunks_ranks.h"
+#include "harness/chunks_case.h"
 #include "harness/one_chunks.h"
 #include "harness/device.h"
-#include "harness/random.h"
 #include "ranks/chunks/chunks.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
@@ -35,7 +34,7 @@ Test(chunks, large_cases) {
         check_batch(RANK_BOTH, 2, (struct chunks_batch){.first = 50000 + (uint64_t)threads * 1000, .threads = threads,
                                                         .cases = (int)test_size(4, 2), .choice = {.largest = 200000},
                                                         .pool_bytes = 1 << 20});
-    check_batch(RANK_BOTH, 2, (struct chunks_batch){.first = 59000, .cases = 1, .choice = streams, .pool_bytes = 2 << 20});
+    check_batch(RANK_BOTH, 2, (struct chunks_batch){.first = 59000, .cases = 1, .choice = streams, .pool_bytes = 4 << 20});
 }
 
 /* More than fill a word of a mask. */

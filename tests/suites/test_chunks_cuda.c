@@ -5,39 +5,80 @@
  * Runs on: emulated, gpu; kernels of barrier, quantize, collective.
  */
 #include "harness/check.h"
-#include "harness/gpu_chunks.h"
+#include "harness/chunks_case.h"
+#include "harness/gpu_bench.h"
 #include "harness/random.h"
 
-enum { PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE, POOL = 1 << 18 };
-
-static void open_bench(struct gpu_chunks *bench, struct gpu_group *group, struct gpu_group_options options) {
-    options.prepared = PREPARED;
+/* A group and its bench, with second streams. */
+static void begin(struct gpu_bench *bench, struct gpu_group *group, struct gpu_group_options options) {
+    options.prepared = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE;
+    options.second = true, options.pool = options.workspace = 1 << 18;
     if (!options.machine.multiprocessors) options.machine.multiprocessors = 4;
-    gpu_group_open_with(group, options);
-    gpu_chunks_open(bench, group, POOL);
+    gpu_bench_begin(bench, group, options);
 }
-
-static void close_bench(struct gpu_chunks *bench) {
-    gpu_chunks_close(bench);
-    gpu_group_close(bench->group);
-}
-#define OPEN_BENCH(...) \
+#define OPEN_CHUNKS(...) \
     struct gpu_group group; \
-    struct gpu_chunks bench CLOSED_BY(close_bench); \
-    open_bench(&bench, &group, __VA_ARGS__)
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all); \
+    begin(&bench, &group, (struct gpu_group_options){__VA_ARGS__})
 
-static void run_case(struct gpu_chunks *bench, uint64_t seed, struct chunks_choice choice, bool polled) {
-    struct chunks_case c CLOSED_BY(chunks_case_close);
+#define OPEN_CASE(c, seed, ...) \
+    struct chunks_case c CLOSED_BY(chunks_case_close); \
+    check(chunks_case_open(&c, seed, (struct chunks_choice){__VA_ARGS__}), "no memory")
+
+static void poll_chunk(const struct gpu_bench *bench, const struct chunks_case *c, int rank, int64_t word, uint32_t value) {
+    const struct chunks_layout layout = chunks_case_layout(c);
+    const struct rank_bench *one = &bench->of[rank];
+    const int64_t place = word / c->chunks, first = word % c->chunks * c->chunk_rows;
+    const int64_t rows = c->rows - first < c->chunk_rows ? c->rows - first : c->chunk_rows;
+    const int64_t at = place * c->elements + first * c->columns;
+    const uint32_t *ready = (const uint32_t *)(void *)(one->pool[POOL_SYMMETRIC] + layout.ready);
+    check_ok(quern_chunk_wait(one->group, ready + word, 1, value, 0, bench->group->second[rank]));
+    if (rows * c->columns > 0)
+        CUDA(cuMemcpyDtoDAsync_v2((uintptr_t)(one->pool[POOL_PRIVATE] + layout.copies + at),
+                                  (uintptr_t)(one->pool[POOL_SYMMETRIC] + layout.output + at), (size_t)(rows * c->columns),
+                                  bench->group->second[rank]));
+}
+
+/* Enqueues on each rank's second stream, for all chunks in an order of its own: a wait for it, and a copy. */
+static void poll(const struct gpu_bench *bench, const struct chunks_case *c, uint32_t value) {
+    const int64_t words = c->count * c->chunks;
+    for (int place = 0; place < c->count; place++) {
+        const int rank = c->members[place];
+        const int64_t first = words ? random_below(c->seed, 6000 + (uint64_t)rank, words) : 0;
+        device_use(&bench->group->device[rank]);
+        for (int64_t i = 0; i < words; i++) poll_chunk(bench, c, rank, (first + i) % words, value);
+    }
+}
+
+static void fill(const struct chunks_case *c, struct gpu_bench *bench, uint32_t value) {
+    chunks_case_fill(c, bench->of, value, true);
+    chunks_case_expect(c, bench->of, value);
+}
+
+static void compare(const struct chunks_case *c, struct gpu_bench *bench) {
+    gpu_group_synchronize(bench->group);
+    chunks_case_compare(c, bench->of);
+}
+
+static void run_case(struct gpu_bench *bench, uint64_t seed, struct chunks_choice choice, bool polled) {
+    const uint32_t value = (uint32_t)random_bits(seed, 9) | 1;
     choice.ranks = bench->group->ranks;
+    struct chunks_case c CLOSED_BY(chunks_case_close);
     check(chunks_case_open(&c, seed, choice), "no memory");
-    gpu_chunks_run(bench, &c, (uint32_t)random_bits(seed, 9) | 1, polled);
+    c.is_copied = polled;
+    fill(&c, bench, value);
+    if (polled) poll(bench, &c, value);
+    chunks_case_call(&c, bench->of, value);
+    compare(&c, bench);
 }
 
 /* ---- random calls ---- */
 
 static void run_random(struct gpu_group_options options, int calls, bool polled) {
+    struct gpu_group group;
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all);
     options.first_epoch = 0xFFFFFFF0;
-    OPEN_BENCH(options);
+    begin(&bench, &group, options);
     for (int i = 0; i < calls; i++)
         run_case(&bench, (uint64_t)(1000 * options.ranks + i),
                  (struct chunks_choice){.largest = polled ? 3000 : i % 4 ? 0 : 12000}, polled);
@@ -65,7 +106,7 @@ Test(chunks_cuda, four_ranks_share_a_gpu) {
 
 /* Many parts of each chunk, of several blocks, which finish it in any order. */
 Test(chunks_cuda, a_chunk_of_many_parts_is_ready_when_all_are) {
-    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
+    OPEN_CHUNKS(.ranks = 2);
     for (uint64_t seed = 0; seed < 8; seed++)
         run_case(&bench, seed, (struct chunks_choice){.everyone = true, .rows = 8, .columns = 5000, .chunk_rows = 3}, true);
 }
@@ -78,7 +119,7 @@ Test(chunks_cuda, dtypes_and_alignments) {
     static const struct {
         int64_t rows, columns, chunk_rows;
     } shapes[] = {{7, 1000, 3}, {40, 256, 8}, {129, 33, 10}, {3, 2052, 1}, {1, 5000, 1}, {300, 4, 1}};
-    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
+    OPEN_CHUNKS(.ranks = 2);
     for (size_t i = 0; i < COUNT(inputs) * COUNT(outputs); i++)
         for (size_t shape = 0; shape < COUNT(shapes); shape++)
             run_case(&bench, 77 * i + shape,
@@ -88,7 +129,7 @@ Test(chunks_cuda, dtypes_and_alignments) {
 }
 
 Test(chunks_cuda, empty_tensors_and_many_chunks) {
-    OPEN_BENCH((struct gpu_group_options){.ranks = 3});
+    OPEN_CHUNKS(.ranks = 3);
     for (uint64_t seed = 0; seed < 3; seed++) {
         run_case(&bench, seed, (struct chunks_choice){.rows = -1, .columns = 7}, true);
         run_case(&bench, seed, (struct chunks_choice){.rows = 5, .columns = -1, .chunk_rows = 2}, true);
@@ -101,81 +142,71 @@ Test(chunks_cuda, empty_tensors_and_many_chunks) {
 /* Calls follow each other in the streams, each with a value and memory of its own: nobody waits in between. */
 Test(chunks_cuda, calls_follow_each_other) {
     enum { CALLS = 12 };
-    struct chunks_case c CLOSED_BY(chunks_case_close);
-    OPEN_BENCH((struct gpu_group_options){.ranks = 3});
-    check(chunks_case_open(&c, 5, (struct chunks_choice){.ranks = 3, .everyone = true, .rows = 20, .columns = 50, .chunk_rows = 4}),
-          "no memory");
-    gpu_chunks_fill(&bench, &c);
+    OPEN_CHUNKS(.ranks = 3);
+    OPEN_CASE(c, 5, .ranks = 3, .everyone = true, .rows = 20, .columns = 50, .chunk_rows = 4);
+    fill(&c, &bench, CALLS);
     for (uint32_t call = 1; call <= CALLS; call++) {
-        gpu_chunks_enqueue(&bench, &c, call);
+        chunks_case_call(&c, bench.of, call);
         if (call % 3 == 0) gpu_group_barrier(&group, ~0ull);
     }
-    gpu_chunks_compare(&bench, &c, CALLS, false);
+    compare(&c, &bench);
 }
 
 /* A rank that comes late: the others have not written into its memory before. */
 Test(chunks_cuda, nothing_is_written_before_all_have_come) {
-    struct chunks_case c CLOSED_BY(chunks_case_close);
-    int order[1024];
-    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
-    check(chunks_case_open(&c, 5, (struct chunks_choice){.ranks = 2, .everyone = true, .rows = 20, .columns = 50, .chunk_rows = 4}),
-          "no memory");
-    gpu_chunks_fill(&bench, &c);
-    const quern_quantize_chunks_args args = gpu_chunks_arguments(&bench, &c, 0, 3, order);
-    check_ok(gpu_chunks_call(&bench, 0, &args));
-    /* What the late rank does with its output first. */
-    const struct chunks_layout layout = chunks_case_layout(&c);
-    device_use(&group.device[1]);
-    unsigned char *image = malloc(POOL);
-    check(image, "no memory");
-    CUDA(cuMemcpyDtoHAsync_v2(image, (uintptr_t)bench.symmetric[1], POOL, group.device[1].stream));
-    device_synchronize(&group.device[1]);
-    for (int64_t i = 0; i < layout.output_bytes; i++) check(image[layout.output + i] == 0x5a, "byte %lld is early", (long long)i);
-    free(image);
-    const quern_quantize_chunks_args late = gpu_chunks_arguments(&bench, &c, 1, 3, order);
-    check_ok(gpu_chunks_call(&bench, 1, &late));
-    gpu_chunks_compare(&bench, &c, 3, false);
+    int order[CHUNKS_MOST];
+    char wrong[80];
+    OPEN_CHUNKS(.ranks = 2);
+    OPEN_CASE(c, 5, .ranks = 2, .everyone = true, .rows = 20, .columns = 50, .chunk_rows = 4);
+    chunks_case_fill(&c, bench.of, 3, true);
+    const quern_quantize_chunks_args args = chunks_case_args(&c, &bench.of[0], 3, order);
+    check_ok(chunks_call(&bench.of[0], &args));
+    check(rank_bench_is_right(&bench.of[1], bench.of[1].pool_bytes, wrong), "early: %s", wrong);
+    chunks_case_expect(&c, bench.of, 3);
+    const quern_quantize_chunks_args late = chunks_case_args(&c, &bench.of[1], 3, order);
+    check_ok(chunks_call(&bench.of[1], &late));
+    compare(&c, &bench);
 }
 
 /* ---- graphs ---- */
+
+/* On one stream, behind what another one has so far. */
+static void follow(void *stream, void *other) {
+    void *event;
+    CUDA(cuEventCreate(&event, 2));
+    CUDA(cuEventRecord(event, other));
+    CUDA(cuStreamWaitEvent(stream, event, 0));
+    CUDA(cuEventDestroy_v2(event));
+}
 
 /* A graph sets the words to 0, makes the call, and copies chunks in a branch of its own. */
 Test(chunks_cuda, captured_calls_are_replayed) {
     struct gpu_replay replay;
     static const unsigned char zeros[4096];
-    OPEN_BENCH((struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0});
+    OPEN_CHUNKS(.ranks = 3, .first_epoch = 0xFFFFFFF0);
     for (uint64_t seed = 0; seed < 4; seed++) {
-        struct chunks_case c CLOSED_BY(chunks_case_close);
-        check(chunks_case_open(&c, seed, (struct chunks_choice){.ranks = 3, .everyone = true, .rows = 30, .columns = 40,
-                                                                .chunk_rows = 7}), "no memory");
+        OPEN_CASE(c, seed, .ranks = 3, .everyone = true, .rows = 30, .columns = 40, .chunk_rows = 7);
+        c.is_copied = true;
         const struct chunks_layout layout = chunks_case_layout(&c);
-        gpu_chunks_fill(&bench, &c);
         gpu_group_begin_capture(&group);
         for (int rank = 0; rank < 3; rank++) {
-            void *forked;
+            void *stream = group.device[rank].stream;
             device_use(&group.device[rank]);
-            CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench.symmetric[rank] + (uint64_t)layout.ready, zeros, (size_t)layout.ready_bytes,
-                                      group.device[rank].stream));
-            CUDA(cuEventCreate(&forked, 2));
-            CUDA(cuEventRecord(forked, group.device[rank].stream));
-            CUDA(cuStreamWaitEvent(bench.second[rank], forked, 0));
-            CUDA(cuEventDestroy_v2(forked));
+            CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench.of[rank].pool[POOL_SYMMETRIC] + (uint64_t)layout.ready, zeros,
+                                      (size_t)layout.ready_bytes, stream));
+            follow(group.second[rank], stream);
         }
-        gpu_chunks_poll(&bench, &c, 9);
-        gpu_chunks_enqueue(&bench, &c, 9);
+        poll(&bench, &c, 9);
+        chunks_case_call(&c, bench.of, 9);
         for (int rank = 0; rank < 3; rank++) {
-            void *joined;
             device_use(&group.device[rank]);
-            CUDA(cuEventCreate(&joined, 2));
-            CUDA(cuEventRecord(joined, bench.second[rank]));
-            CUDA(cuStreamWaitEvent(group.device[rank].stream, joined, 0));
-            CUDA(cuEventDestroy_v2(joined));
+            follow(group.device[rank].stream, group.second[rank]);
         }
         gpu_group_end_capture(&group, &replay);
         for (int turn = 0; turn < 3; turn++) {
-            gpu_chunks_fill(&bench, &c);
+            fill(&c, &bench, 9);
             gpu_group_replay(&group, &replay, 2);
-            gpu_chunks_compare(&bench, &c, 9, true);
+            compare(&c, &bench);
         }
         gpu_group_close_replay(&group, &replay);
     }

@@ -5,12 +5,13 @@
  * Runs on: every emulated; kernels of barrier, quantize, collective.
  */
 #include "harness/check.h"
-#include "harness/gpu_chunks.h"
+#include "harness/chunks_case.h"
+#include "harness/gpu_bench.h"
 #include "harness/ranks.h"
 #include "oracle/dtype.h"
 #include "runtime/cuda_driver.h"
 
-enum { RANKS = 3, POOL = 1 << 17, COLUMNS = 3000 /* several parts of a chunk */, VALUE = 7 };
+enum { RANKS = 3, COLUMNS = 3000 /* several parts of a chunk */, VALUE = 7 };
 enum { PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };
 
 /* As in the example. */
@@ -28,10 +29,9 @@ struct chunk_product {
 
 struct scene {
     struct gpu_group group;
-    struct gpu_chunks bench;
+    struct gpu_bench bench;
     struct chunks_case c;
     quern_quantize_chunks_args args[RANKS];
-    int order[RANKS][1024];
     const struct quern_cuda *cuda;
     CUfunction multiply[RANKS], gather[RANKS];
     unsigned char *memory[RANKS];     /* the vector, the product and the status */
@@ -60,17 +60,18 @@ static void load_kernels(struct scene *s, int rank, const void *image) {
 static void open_scene(struct scene *s) {
     const struct chunks_choice choice = {.ranks = RANKS, .everyone = true, .rows = 11, .columns = COLUMNS, .chunk_rows = 4,
                                          .input = QUERN_BF16, .output = QUERN_E4M3};
-    gpu_group_open(&s->group, .ranks = RANKS, .machine.multiprocessors = 8, .prepared = PREPARED);
-    gpu_chunks_open(&s->bench, &s->group, POOL);
+    gpu_bench_begin(&s->bench, &s->group, (struct gpu_group_options){.ranks = RANKS, .machine.multiprocessors = 8, .second = true,
+                                                                     .prepared = PREPARED, .pool = 1 << 18, .workspace = 1 << 18});
     uint64_t seed = 1;
     while (chunks_case_open(&s->c, seed, choice) && !(s->c.has_scales && s->c.amax > 0 && s->c.amax < 1e4f)) {
         chunks_case_close(&s->c);
         seed++;
     }
     check_ok(quern_cuda_open(&s->cuda));
-    gpu_chunks_fill(&s->bench, &s->c);
+    chunks_case_fill(&s->c, s->bench.of, VALUE, true);
     void *image = read_image();
     unsigned char vector[MEMORY_BYTES];
+    int order[CHUNKS_MOST];
     memset(vector, 0x5a, sizeof vector);
     for (int i = 0; i < COLUMNS; i++) vector[i] = (unsigned char)(16 + 3 * i + (i % 3 ? 128 : 0)) & 0xf7;
     for (int rank = 0; rank < RANKS; rank++) {
@@ -81,7 +82,7 @@ static void open_scene(struct scene *s) {
         CUDA(cuMemcpyHtoDAsync_v2(memory, vector, sizeof vector, s->group.device[rank].stream));
         device_synchronize(&s->group.device[rank]);
         s->memory[rank] = (unsigned char *)(uintptr_t)memory;
-        s->args[rank] = gpu_chunks_arguments(&s->bench, &s->c, rank, VALUE, s->order[rank]);
+        s->args[rank] = chunks_case_args(&s->c, &s->bench.of[rank], VALUE, order);
     }
     free(image);
 }
@@ -91,16 +92,15 @@ static void close_scene(struct scene *s) {
         device_use(&s->group.device[rank]);
         CUDA(cuMemFree_v2((uintptr_t)s->memory[rank]));
     }
-    gpu_chunks_close(&s->bench);
-    gpu_group_close(&s->group);
+    gpu_bench_close_all(&s->bench);
     chunks_case_close(&s->c);
 }
 #define TEST_SCENE(suite, name) TEST_IN(struct scene, s, open_scene, close_scene, suite, name)
 
 static void copy_memory(const struct scene *s, int rank, unsigned char has[MEMORY_BYTES]) {
     device_use(&s->group.device[rank]);
-    CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)s->memory[rank], MEMORY_BYTES, s->bench.second[rank]));
-    CUDA(cuStreamSynchronize(s->bench.second[rank]));
+    CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)s->memory[rank], MEMORY_BYTES, s->group.second[rank]));
+    CUDA(cuStreamSynchronize(s->group.second[rank]));
 }
 
 static int status_of(const struct scene *s, int rank) {
@@ -125,7 +125,7 @@ static void multiply(struct scene *s, int rank, uint64_t timeout) {
     check_ok(quern_symmetric_view(s->group.group[rank], s->args[rank].ready, &job.ready));
     if (timeout) job.ready.timeout = timeout;
     device_use(&s->group.device[rank]);
-    cuda_check((int)s->cuda->launch(s->multiply[rank], 2, 1, 1, 32, 1, 1, 0, s->bench.second[rank], parameters, NULL), "launch");
+    cuda_check((int)s->cuda->launch(s->multiply[rank], 2, 1, 1, 32, 1, 1, 0, s->group.second[rank], parameters, NULL), "launch");
 }
 
 static void compare_product(const struct scene *s, int rank) {
@@ -147,10 +147,12 @@ static void compare_product(const struct scene *s, int rank) {
 
 TEST_SCENE(device_functions_cuda, chunks_are_multiplied_as_they_come) {
     for (int turn = 0; turn < 6; turn++) {
-        gpu_chunks_fill(&s->bench, &s->c);
+        chunks_case_fill(&s->c, s->bench.of, VALUE, true);
+        chunks_case_expect(&s->c, s->bench.of, VALUE);
         for (int rank = 0; rank < RANKS; rank++) multiply(s, rank, 0);
-        gpu_chunks_enqueue(&s->bench, &s->c, VALUE);
-        gpu_chunks_compare(&s->bench, &s->c, VALUE, false);
+        chunks_case_call(&s->c, s->bench.of, VALUE);
+        gpu_group_synchronize(&s->group);
+        chunks_case_compare(&s->c, s->bench.of);
         for (int rank = 0; rank < RANKS; rank++) {
             check(status_of(s, rank) == UNTOUCHED, "rank %d has the status %d", rank, status_of(s, rank));
             compare_product(s, rank);
@@ -160,7 +162,7 @@ TEST_SCENE(device_functions_cuda, chunks_are_multiplied_as_they_come) {
 
 TEST_SCENE(device_functions_cuda, a_wait_in_a_kernel_has_a_limit) {
     multiply(s, 1, 1000000);
-    gpu_chunks_synchronize(&s->bench);
+    gpu_group_synchronize(&s->group);
     check(status_of(s, 1) == QUERN_PEER_TIMEOUT, "the status is %d", status_of(s, 1));
     check_ok(quern_group_status(s->group.group[1]));
 }
@@ -171,14 +173,14 @@ TEST_SCENE(device_functions_cuda, a_wait_in_a_kernel_sees_that_a_call_has_failed
     CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s->args[1].ready + s->c.chunks), &complement, 4, s->group.device[1].stream));
     gpu_group_synchronize(&s->group);
     multiply(s, 1, 0);
-    gpu_chunks_synchronize(&s->bench);
+    gpu_group_synchronize(&s->group);
     check(status_of(s, 1) == QUERN_PEER_MISMATCH, "the status is %d", status_of(s, 1));
 }
 
 TEST_SCENE(device_functions_cuda, an_abort_ends_a_wait_in_a_kernel) {
     multiply(s, 1, 0);
     check_ok(quern_group_abort(s->group.group[2], "enough"));
-    gpu_chunks_synchronize(&s->bench);
+    gpu_group_synchronize(&s->group);
     check(status_of(s, 1) == QUERN_GROUP_ABORTED, "the status is %d", status_of(s, 1));
 }
 
@@ -192,12 +194,12 @@ TEST_SCENE(device_functions_cuda, ranks_write_words_into_each_others_memory) {
             unsigned *words = (unsigned *)(void *)(s->memory[rank] + PRODUCT);
             int *status = (int *)(void *)(s->memory[rank] + STATUS);
             void *parameters[] = {&view, &word, &signal, &words, &status};
-            check_ok(quern_symmetric_view(s->group.group[rank], s->bench.symmetric[rank], &view));
+            check_ok(quern_symmetric_view(s->group.group[rank], s->bench.of[rank].pool[POOL_SYMMETRIC], &view));
             device_use(&s->group.device[rank]);
-            cuda_check((int)s->cuda->launch(s->gather[rank], 1, 1, 1, 32, 1, 1, 0, s->bench.second[rank], parameters, NULL),
+            cuda_check((int)s->cuda->launch(s->gather[rank], 1, 1, 1, 32, 1, 1, 0, s->group.second[rank], parameters, NULL),
                        "launch");
         }
-        gpu_chunks_synchronize(&s->bench);
+        gpu_group_synchronize(&s->group);
         for (int rank = 0; rank < RANKS; rank++) {
             unsigned char has[MEMORY_BYTES];
             unsigned words[RANKS];
