@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import fnmatch
+import os
 import sys
 
 from gen import plan, render
@@ -56,8 +57,10 @@ def command_explain(arguments: argparse.Namespace) -> int:
 
 
 def command_pack(arguments: argparse.Namespace) -> int:
-    from gen import pack
+    from gen import fatbin, pack, toolchain
 
+    if nvcc := toolchain.find_nvcc():
+        os.environ["NVCC"] = str(fatbin.suited(nvcc))
     return pack.run(arguments.target, arguments.output, arguments.operations)
 
 

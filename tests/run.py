@@ -264,7 +264,7 @@ def report_machine() -> None:
     lacking = [f"{each.name.removeprefix('cpu ')} kernels ({each.unavailable})" for each in devices.cpu_configurations()
                if each.unavailable]
     lacking += [] if devices.has_nvcc() else ["GPU kernels (there is no nvcc)"]
-    lacking += [] if devices.real_gpus() else ["a real GPU"]
+    lacking += [] if devices.real_driver().gpus else ["a real GPU"]
     print(f"quern: {scheduler.cores()} cores, {scheduler.available_mb() / 1024:.0f} GB of free memory, {platform.machine()}; "
           f"not run here: {', '.join(lacking) or 'nothing'}", flush=True)
 

@@ -59,6 +59,31 @@ static const char *describe(CUresult error) {
     return text;
 }
 
+/* The usual causes of errors of cuInit.  tests/runner/devices.py reads these rows, too, and shows the text before a build. */
+static const struct {
+    CUresult error;
+    const char *text;
+} remedies[] = {
+    {2, "there is no memory or address space (ulimit -v)"},
+    {3, "a child of fork cannot use a driver that its parent has initialised"},
+    {34, "libcuda.so.1 is the toolkit's stub: take its folder out of LD_LIBRARY_PATH"},
+    {36, "the virtual GPU has no licence"},
+    {100, "see nvidia-smi, CUDA_VISIBLE_DEVICES and, of a container, whether it was given GPUs"},
+    {101, "CUDA_VISIBLE_DEVICES names a device that there is not"},
+    {304, "the kernel's module nvidia is not loaded, or /dev/nvidia* may not be opened"},
+    {802, "NVSwitches are not set up: nvidia-fabricmanager of the driver's version must run"},
+    {803, "libcuda.so.1 and the kernel's module are of different versions: load the module again or reboot"},
+    {804, "cuda-compat does not serve this GPU: take it out of LD_LIBRARY_PATH, or update the driver"},
+    {805, "the daemon of MPS does not answer: see CUDA_MPS_PIPE_DIRECTORY"},
+    {999, "the module nvidia_uvm is not loaded (nvidia-modprobe -u -c 0), or the GPU has failed (dmesg: Xid)"},
+};
+
+static const char *remedy(CUresult error) {
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (remedies[i].error == error) return remedies[i].text;
+    return "no remedy is known";
+}
+
 static void open_driver(void) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -71,8 +96,10 @@ static void open_driver(void) {
     CUresult (*driver_version)(int *) = NULL;
     void *address = dlsym(library, "cuDriverGetVersion");
     memcpy(&driver_version, &address, sizeof address);
-    if (!driver_version || driver_version(&version) != CUDA_SUCCESS) {
-        refuse(QUERN_NO_DRIVER, "libcuda.so.1 does not tell its version: it is no CUDA driver");
+    const CUresult told = driver_version ? driver_version(&version) : CUDA_ERROR_NOT_FOUND;
+    if (told != CUDA_SUCCESS) {
+        refuse(QUERN_NO_DRIVER, "libcuda.so.1 does not tell its version (%d): %s", told,
+               told == CUDA_ERROR_STUB_LIBRARY ? remedy(told) : "it is no CUDA driver");
         return;
     }
     if (version < QUERN_CUDA_DRIVER_MIN) {
@@ -87,9 +114,9 @@ static void open_driver(void) {
     }
     CUresult error = driver.functions.init(0);
     if (error == CUDA_ERROR_NO_DEVICE)
-        refuse(QUERN_NO_DEVICE, "the CUDA driver finds no device");
+        refuse(QUERN_NO_DEVICE, "the CUDA driver finds no device: %s", remedy(error));
     else if (error != CUDA_SUCCESS)
-        refuse(QUERN_CUDA_ERROR, "cuInit: %s", describe(error));
+        refuse(QUERN_CUDA_ERROR, "cuInit: %s (%d): %s", describe(error), error, remedy(error));
     else
         driver.status = QUERN_OK;
     driver.version = version;

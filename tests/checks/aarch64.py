@@ -23,7 +23,7 @@ from gen import plan  # noqa: E402
 from gen.host import compiler  # noqa: E402
 from gen.spec import GPU_TARGETS  # noqa: E402
 from gen.toolchain import find_nvcc  # noqa: E402
-from runner.devices import aarch64_runner, lacks_aarch64, real_gpus  # noqa: E402
+from runner.devices import aarch64_runner, lacks_aarch64, real_driver  # noqa: E402
 from runner.targets import first_with  # noqa: E402
 
 FOLDER = "build/selection_aarch64"
@@ -99,7 +99,7 @@ def test_the_demo_trains_as_on_another_host() -> None:
 
 def test_a_machine_of_aarch64_builds_its_own_demo() -> None:
     """By a uname that names one, and another program in ninja's place."""
-    if real_gpus():
+    if real_driver().gpus:
         return   # the demo then has the whole library
     with tempfile.TemporaryDirectory() as name:
         for tool, text in (("uname", "echo aarch64"), ("ninja", '[ "$1" = --version ] || { echo "ninja $*" && exit 99; }')):

@@ -73,7 +73,7 @@ const FixedAttribute fixed_attributes[] = {
     {5, 0x7fffffff}, {6, 65535}, {7, 65535},                    // grid x, y, z
     {8, 48 * KiB}, {9, 64 * KiB}, {10, 32}, {11, 0x7fffffff},   // shared per block, constant memory, warp, pitch
     {12, 65536}, {13, 1500000}, {14, 512}, {15, 1},             // registers, clock, texture alignment, overlap
-    {18, 0}, {19, 1}, {20, 0}, {31, 1}, {32, 0},                // integrated, map host, mode, concurrent, ECC
+    {18, 0}, {19, 1}, {31, 1}, {32, 0},                         // integrated, map host, concurrent, ECC
     {34, 0}, {35, 0}, {36, 2600000}, {37, 5120}, {40, 2},       // PCI device, TCC, memory clock and bus, copy engines
     {41, 1}, {50, 0}, {78, 1}, {79, 1}, {80, 1}, {82, 65536},   // UVA, PCI domain, priorities, L1, registers per SM
     {83, 0}, {84, 0}, {86, 0}, {87, 2}, {88, 0}, {89, 0},       // managed, board, host atomics, ratio, pageable
@@ -88,6 +88,7 @@ bool device_attribute(const Device &d, int attribute, int &value) {
   switch (attribute) {
     case 16: value = int(d.limits.multiprocessors); return true;
     case 17: value = environment("QUERN_EMULATOR_WATCHDOG", 0) > 0; return true;
+    case 20: value = environment("QUERN_EMULATOR_MODE", 0); return true;
     case 33: value = d.ordinal + 1; return true;
     case 38: value = g.l2_bytes; return true;
     case 39: value = g.threads_per_sm; return true;
@@ -147,6 +148,7 @@ API Result cuInit(unsigned flags) {
 
 API Result cuDriverGetVersion(int *version) {
   if (!version) return invalid_value;
+  if (Result error = injected_value("cuDriverGetVersion")) return error;
   *version = driver_version();
   return success;
 }

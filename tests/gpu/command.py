@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
@@ -19,6 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "bench")]
+from gen.spec import GPU_TARGETS  # noqa: E402
+from gen.toolchain import version  # noqa: E402
 from gpu import budget, build, criterion, machine  # noqa: E402
 from gpu.summary import Result, exchange_text, ten_lines  # noqa: E402
 from run import suite_jobs  # noqa: E402
@@ -51,9 +54,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--carry", type=Path, metavar="FOLDER", help="only copy this machine's Criterion there, for another")
     parser.add_argument("--emulated", nargs="?", const=devices.FIRST_EMULATED, metavar="TARGET",
                         help=f"the emulator in place of the driver, to try this command ({devices.FIRST_EMULATED})")
+    parser.add_argument("--build-for", metavar="TARGET", help="only build, on a machine without a GPU, for the GPU of another one")
+    parser.add_argument("--driver", choices=sorted(machine.DRIVERS), default="580", help="of that machine, at least (580)")
+    parser.add_argument("--no-build", action="store_true", help="all but the build: --build-for has built elsewhere")
     parser.add_argument("--folder", default="build/gpu", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    chosen.only = [stage for stage in chosen.only.split(",") if stage]
+    chosen.only = ["build"] if chosen.build_for else [stage for stage in chosen.only.split(",") if stage]
+    if chosen.no_build and "build" in chosen.only:
+        chosen.only.remove("build")
     if wrong := [stage for stage in chosen.only if stage not in STAGES]:
         parser.error(f"--only {wrong[0]}: expected some of {', '.join(STAGES)}")
     if chosen.minutes <= 0 or chosen.jobs <= 0:
@@ -65,6 +73,7 @@ def parse() -> argparse.Namespace:
 class Session:
     options: argparse.Namespace
     gpu: machine.Gpu
+    ptxas: Path | None       # for an older driver
     budget: budget.Budget
     said: list[str] = field(default_factory=list)  # what the report begins with
 
@@ -115,12 +124,16 @@ def stage_build(session: Session, seconds: float) -> tuple[str, str]:
     has_criterion = criterion.works()
     if not has_criterion:
         session.say("Criterion is not there: the suites are built with its stand-in, tests/musl (--criterion names a copy)")
-    build.write(file, build.ninja(session.gpu.target, folder, session.suites, has_criterion))
+    if session.ptxas:
+        session.say(f"images by ptxas {version(str(session.ptxas))}, since the driver is older than nvcc")
+    build.write(file, build.ninja(session.gpu.target, folder, session.suites, has_criterion, session.ptxas))
     targets = [f"{folder}/tests/{name}" for name in session.suites]
-    targets += [f"{folder}/quern_bench"] if "benchmarks" in session.options.only else []
+    targets += [f"{folder}/quern_bench"] if session.options.build_for or "benchmarks" in session.options.only else []
     targets += [*devices.DRIVER, f"build/emulator/{session.gpu.target}.so"] if session.gpu.is_emulated else []
     command = ["ninja", "-f", str(file.relative_to(ROOT)), "-j", str(session.options.jobs), *targets]
     fault = session.run(command, "build", max(ends - time.monotonic(), 0.1))
+    if not fault and session.options.build_for:
+        session.say(f"take the tree along with {folder}: ./quern gpu --no-build there")
     return fault, _tail(session, "build") if fault else f"{len(session.suites)} suites"
 
 
@@ -137,10 +150,15 @@ def _jobs(session: Session) -> list[jobs.Job]:
     return [job for job in found if job.name in session.suites]
 
 
-def _run_jobs(chosen: list[jobs.Job], workers: int, seconds: float) -> tuple[str, str]:
+def _lacking(chosen: list[jobs.Job]) -> str:
+    """Why nothing can run."""
     absent = [job.command for job in chosen if not (ROOT / job.targets[0]).exists()]
-    if absent or not chosen:
-        return (f"{len(absent)} suites are not built" if absent else "there is no such suite"), ""
+    return f"{len(absent)} suites are not built" if absent else "" if chosen else "there is no such suite"
+
+
+def _run_jobs(chosen: list[jobs.Job], workers: int, seconds: float) -> tuple[str, str]:
+    if lacking := _lacking(chosen):
+        return lacking, ""
     deadline = time.monotonic() + seconds
     total, _, failed = jobs.run_all(chosen, workers, Record(), deadline)
     stopped = f"stopped after its {seconds:.0f} s, " if time.monotonic() >= deadline else ""
@@ -153,8 +171,12 @@ def _few(names: list[str]) -> str:
     return " ".join(different[:MOST_NAMES]) + (f" and {len(different) - MOST_NAMES} more" if different[MOST_NAMES:] else "")
 
 
+def at_a_time(gpu: machine.Gpu, most: int) -> int:
+    return 1 if gpu.is_exclusive else most
+
+
 def stage_suites(session: Session, seconds: float) -> tuple[str, str]:
-    return _run_jobs(_jobs(session), min(LARGE_AT_A_TIME, session.options.jobs), seconds)
+    return _run_jobs(_jobs(session), at_a_time(session.gpu, min(LARGE_AT_A_TIME, session.options.jobs)), seconds)
 
 
 def _small(session: Session) -> list[jobs.Job]:
@@ -167,18 +189,23 @@ def _small(session: Session) -> list[jobs.Job]:
 
 def stage_stress(session: Session, seconds: float) -> tuple[str, str]:
     """The small suites in several copies, side by side on one GPU."""
+    if session.gpu.is_exclusive:
+        raise Absent("the GPU serves one process at a time (compute mode exclusive process)")
     return _run_jobs(_small(session) * ROUNDS, SMALL_AT_A_TIME, seconds)
 
 
 def stage_sanitizer(session: Session, seconds: float) -> tuple[str, str]:
     sanitizer = machine.find_sanitizer()
     if not sanitizer:
-        raise Absent("compute-sanitizer is not there")
+        raise Absent("compute-sanitizer is not there (a part of CUDA's toolkit)")
     tools = {"memcheck": ("--report-api-errors", "no"), "racecheck": ()}  # suites call the driver in wrong ways, too
     chosen = [replace(job, configuration=tool, command=(sanitizer, "--tool", tool, *flags, "--target-processes", "all",
                                                         "--error-exitcode", "86", *job.command))
               for tool, flags in tools.items() for job in _small(session)]
-    return _run_jobs(chosen, min(SMALL_AT_A_TIME, session.options.jobs), seconds)
+    if lacking := _lacking(chosen):
+        return lacking, ""
+    fault, text = _run_jobs(chosen, at_a_time(session.gpu, min(SMALL_AT_A_TIME, session.options.jobs)), seconds)
+    return "", f"advice: {fault}; {text}" if fault else text   # some versions report what is right
 
 
 def stage_python(session: Session, seconds: float) -> tuple[str, str]:
@@ -194,8 +221,8 @@ def stage_python(session: Session, seconds: float) -> tuple[str, str]:
 
 def stage_benchmarks(session: Session, seconds: float) -> tuple[str, str]:
     command = [sys.executable, "bench/run.py", *session.options.bench.split(","), "--device", "cuda:0",
-               "--program", str(session.folder / "quern_bench"), "--json", str(_new(session, ".json")),
-               "--markdown", str(_new(session, ".md"))]
+               "--program", str(session.folder / "quern_bench"), "--loops", build.loops(str(session.folder)),
+               "--json", str(_new(session, ".json")), "--markdown", str(_new(session, ".md"))]
     command += ["--quick"] if session.options.quick else ["--seconds", "0.1", "--memory", "20"]
     if session.gpu.is_emulated:
         command += ["--quick", "--memory", "0.0003", "--no-peers", "--note", EMULATED_NOTE]
@@ -247,6 +274,9 @@ def run_stage(session: Session, stage: str) -> Result:
         fault, text = RUN[stage](session, seconds)
     except Absent as what:
         return Result(stage, text=str(what), ran=False)
+    except (Exception, SystemExit) as fault_of_stage:   # the others still run
+        traceback.print_exc()
+        fault, text = f"{type(fault_of_stage).__name__}: {fault_of_stage}", ""
     return Result(stage, fault, text, time.monotonic() - began)
 
 
@@ -270,6 +300,19 @@ def report(session: Session, results: list[Result]) -> None:
     print("\n" + "\n".join(lines), flush=True)
 
 
+def _gpu_and_ptxas(options: argparse.Namespace) -> tuple[machine.Gpu, Path | None]:
+    """The GPU, and an older ptxas if its driver needs one: compared before anything is built."""
+    if "build" in options.only and (lacking := machine.missing_tools()):
+        raise machine.Missing("; ".join(lacking))
+    if options.emulated:
+        return machine.emulated(options.emulated), None
+    gpu = machine.elsewhere(options.build_for) if options.build_for else machine.real()
+    if "build" not in options.only:
+        return gpu, None
+    driver = machine.DRIVERS[options.driver] if options.build_for else devices.real_driver().version
+    return gpu, machine.assembler(GPU_TARGETS[gpu.target], driver)
+
+
 def main() -> int:
     options = parse()
     if options.carry:
@@ -280,14 +323,11 @@ def main() -> int:
     if options.criterion:
         criterion.use(options.criterion, ROOT / options.folder / "criterion")
     try:
-        lacking = machine.missing_tools() if "build" in options.only else []
-        if lacking:
-            raise machine.Missing("; ".join(lacking))
-        gpu = machine.emulated(options.emulated) if options.emulated else machine.real()
+        gpu, ptxas = _gpu_and_ptxas(options)
     except machine.Missing as what:
         print(f"./quern gpu needs {what}", file=sys.stderr)
         return 1
-    session = Session(options, gpu, budget.Budget(60 * options.minutes, list(options.only)))
+    session = Session(options, gpu, ptxas, budget.Budget(60 * options.minutes, list(options.only)))
     for folder in (session.folder, session.out):
         folder.mkdir(parents=True, exist_ok=True)
     results = run_stages(session)

@@ -9,12 +9,17 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gen import render
-from gen.toolchain import find_nvcc, version
+from gen import fatbin, render
+from gen.spec import GPU_TARGETS, GpuTarget
+from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, pinned, toolkit, version
 from runner import devices
 
 ROOT = Path(__file__).resolve().parents[2]
 QUERIES = "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,temperature.gpu,compute_mode"
+
+
+DRIVERS = {"550": 12040, "580": 13000}  # releases, and their versions of CUDA
+PTXAS_12 = 12090                        # the ptxas for older drivers
 
 
 class Missing(Exception):
@@ -26,6 +31,7 @@ class Gpu:
     name: str
     configuration: devices.Configuration  # in which its suites run
     is_emulated: bool
+    is_exclusive: bool = False            # it serves one process at a time
 
     @property
     def target(self) -> str:
@@ -48,13 +54,42 @@ def emulated(target: str) -> Gpu:
 
 
 def real() -> Gpu:
-    configuration = devices.gpu_configurations()[0]
+    configuration, driver = devices.gpu_configurations()[0], devices.real_driver()
     if configuration.unavailable:
-        raise Missing("a GPU with a driver (libcuda.so.1); --emulated tries the command without")
-    gpu = Gpu(configuration.name.removeprefix("gpu "), configuration, False)
+        raise Missing(f"a GPU: {configuration.unavailable}; --emulated tries the command without, --build-for builds for another")
+    gpu = Gpu(configuration.name.removeprefix("gpu "), configuration, False, driver.is_exclusive)
     if gpu.target == "none":
         raise Missing(f"a target of the library for {gpu.name}")
     return gpu
+
+
+def elsewhere(target: str) -> Gpu:
+    """One of another machine, for which programs are built here."""
+    known = [name for name, each in GPU_TARGETS.items() if each.in_library]
+    if target not in known:
+        raise Missing(f"a target of the library, not {target!r}: there are {', '.join(known)}")
+    environment = {"QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": target}
+    return Gpu(target, devices.Configuration(f"gpu {target}", "gpu", environment), False)
+
+
+def _cuda(version: int) -> str:
+    return f"CUDA {version // 1000}.{version % 1000 // 10}"
+
+
+def assembler(target: GpuTarget, driver: int) -> Path | None:
+    """An older ptxas, if the driver would refuse images of nvcc's own; None: it would not."""
+    made_by, older = toolkit(str(find_nvcc() or "none")), find_older_ptxas()
+    if made_by < target.driver:
+        raise Missing(f"nvcc of {_cuda(target.driver)} or newer for {target.name}: this one is of {_cuda(made_by)}")
+    if (least := least_driver(target, made_by)) <= driver:
+        return None
+    remedies = [f"a driver for {_cuda(least)}"]
+    if not target.is_virtual and least_driver(target, PTXAS_12) <= driver:
+        if older and least_driver(target, toolkit(str(older))) <= driver:
+            return older
+        package = f"nvidia-cuda-nvcc-cu12=={pinned('nvidia-cuda-nvcc-cu12')}"
+        remedies.append(f"nvcc of CUDA 12 (NVCC=...), or ptxas of CUDA 12 (QUERN_PTXAS12=..., from `pip install {package}`)")
+    raise Missing(f"{', or '.join(remedies)}: this driver, for {_cuda(driver)}, loads no {target.name} images of {_cuda(made_by)}")
 
 
 def missing_tools() -> list[str]:
@@ -62,7 +97,8 @@ def missing_tools() -> list[str]:
     compilers = {"a C compiler (CC)": os.environ.get("CC", "cc"), "a C++ compiler, which nvcc calls": os.environ.get("CXX", "c++"),
                  "ninja": "ninja", "ar, of binutils": "ar"}
     lacking = [what for what, command in compilers.items() if not shutil.which(shlex.split(command)[0])]
-    lacking += [] if find_nvcc() else ["nvcc (on the PATH, in /usr/local/cuda/bin, or named by NVCC)"]
+    lacking += [] if find_nvcc() else ["nvcc (on the PATH, in /usr/local/cuda/bin, or named by NVCC), or programs "
+                                           "that another machine has built: --build-for there, --no-build here"]
     if not render.is_current() and subprocess.run([sys.executable, "-c", "import jinja2"], capture_output=True).returncode:
         lacking.append(f"jinja2 in {sys.executable}, since generated/ is not current (PYTHON=... names another Python)")
     return lacking
@@ -81,7 +117,10 @@ def facts(gpu: Gpu) -> list[str]:
     lines = [f"GPU: {gpu.name}, target {gpu.target}"]
     if not gpu.is_emulated:
         lines.append(f"nvidia-smi ({QUERIES}): {_first_line('nvidia-smi', f'--query-gpu={QUERIES}', '--format=csv,noheader')}")
-    return lines + [f"nvcc: {version(str(find_nvcc()))}",
+    nvcc = find_nvcc()
+    old = "" if not nvcc or fatbin.knows_option(nvcc) else f", whose fatbinary has no {fatbin.OPTION}: images are a sixth larger"
+    return lines + [f"driver: {_cuda(devices.real_driver().version)}" if not gpu.is_emulated else "driver: the emulator",
+                    f"nvcc: {version(str(nvcc or 'none'))}{old}",
                     f"compiler: {_first_line(*shlex.split(os.environ.get('CC', 'cc')), '--version')}",
                     f"Python: {sys.version.split()[0]}, {sys.executable}",
                     f"cores: {os.cpu_count()}"]

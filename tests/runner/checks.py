@@ -119,6 +119,7 @@ CHECKS = (
           gate=(PYTHON, "bench/run.py", "--count", "--check")),
     Check("gpu command", (PYTHON, "tests/checks/gpu.py"), ("libquern.a", "build/tests/test_adam_published", "bench", *EMULATED),
           with_nvcc=True, runs_ninja=True, deep_only=True),
+    Check("first contact", (PYTHON, "tests/checks/first_contact.py"), DRIVER[:1], quick=True),
     Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *EMULATED),
           gate=("sh", "tests/checks/examples.sh", "{number}")),
     Check("tensor parallelism", (PYTHON, "tests/checks/tensor_parallel.py"), (*PROGRAMS, TEXT, *EMULATED), gate=None),

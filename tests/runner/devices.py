@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,7 @@ ONCE = "QUERN_TEST_ONCE"          # variable: whether suites also run what one o
 DRIVERS = {
     "absent": {"LD_LIBRARY_PATH": ""},
     "garbage": {"LD_LIBRARY_PATH": "{garbage}"},
+    "stub": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "cuDriverGetVersion:34,init:34"},
     "old": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:11000"},
     "behind": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:12090"},
     "broken": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:999"},
@@ -290,41 +292,69 @@ def aarch64_configurations() -> list[Configuration]:
 # ---- real GPUs and broken drivers -----------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Driver:
+    """libcuda.so.1 of this machine, and its GPUs."""
+
+    fault: str = ""                 # why there are none
+    version: int = 0                # 12040 for CUDA 12.4
+    gpus: tuple[tuple[int, str], ...] = ()   # the compute capability and the name of each
+    is_exclusive: bool = False      # one of them serves one process at a time
+
+
+COMPUTE_MODE, PROHIBITED, EXCLUSIVE_PROCESS = 20, 2, 3    # CU_DEVICE_ATTRIBUTE_COMPUTE_MODE and its values
+
+
+def remedy(code: int) -> str:
+    """What the library says of an error of cuInit."""
+    rows = re.findall(r'^    {(\d+), "(.*)"},$', (ROOT / "src/runtime/cuda_driver.c").read_text(), re.MULTILINE)
+    return dict(rows).get(str(code), "no remedy is known")
+
+
 @cache
-def real_gpus() -> tuple[tuple[int, str], ...]:
-    """The compute capability and the name of each GPU of this machine."""
+def real_driver() -> Driver:
+    def attribute(number: int, ordinal: int) -> int:
+        value = ctypes.c_int()
+        cuda.cuDeviceGetAttribute(ctypes.byref(value), number, ordinal)
+        return value.value
+
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return ()
-    count = ctypes.c_int()
-    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
-        return ()
-    gpus = []
+    except OSError as why:
+        return Driver(f"the CUDA driver cannot be opened: {why}")
+    version, count, gpus = ctypes.c_int(), ctypes.c_int(), []
+    cuda.cuDriverGetVersion(ctypes.byref(version))
+    if code := cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
+        return Driver(f"cuInit gives {code}: {remedy(code)}", version.value)
     for ordinal in range(count.value):
-        name, major, minor = ctypes.create_string_buffer(96), ctypes.c_int(), ctypes.c_int()
+        name = ctypes.create_string_buffer(96)
         cuda.cuDeviceGetName(name, 96, ordinal)
-        cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, ordinal)
-        cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, ordinal)
-        gpus.append((10 * major.value + minor.value, name.value.decode()))
-    return tuple(gpus)
+        gpus.append((10 * attribute(75, ordinal) + attribute(76, ordinal), name.value.decode()))
+    modes = [attribute(COMPUTE_MODE, ordinal) for ordinal in range(count.value)]
+    if PROHIBITED in modes:
+        return Driver(f"GPU {modes.index(PROHIBITED)} serves no process: its compute mode is prohibited (nvidia-smi -c DEFAULT)")
+    return Driver("" if gpus else remedy(100), version.value, tuple(gpus), EXCLUSIVE_PROCESS in modes)
 
 
 def gpu_configurations() -> list[Configuration]:
-    gpus = real_gpus()
-    if not gpus:
-        return [Configuration("gpu", "gpu", unavailable="this machine has no GPU with a driver")]
-    capability, name = gpus[0]
+    driver = real_driver()
+    if driver.fault:
+        return [Configuration("gpu", "gpu", unavailable=driver.fault)]
+    capability, name = driver.gpus[0]
     target = next((t.name for t in GPU_TARGETS.values() if t.in_library and t.cc_min <= capability <= t.cc_max), "none")
-    return [Configuration(f"gpu {name}", "gpu", {
-        "QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": str(len(gpus))})]
+    alike = [ordinal for ordinal, gpu in enumerate(driver.gpus) if gpu[0] == capability]   # suites have one target
+    environment = {"QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": str(len(alike))}
+    if len(alike) < len(driver.gpus):
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+        environment["CUDA_VISIBLE_DEVICES"] = ",".join(visible[each] if len(visible) > 1 else str(each) for each in alike)
+    return [Configuration(f"gpu {name}", "gpu", environment)]
 
 
 def driver_configurations(garbage: Path) -> list[Configuration]:
     (garbage / "libcuda.so.1").write_text("This is no library.\n")
     configurations = []
     for driver, environment in DRIVERS.items():
-        unavailable = "this machine has a driver" if driver == "absent" and real_gpus() else ""
+        unavailable = "this machine has a driver" if driver == "absent" and real_driver().gpus else ""
         if driver == "behind" and not has_nvcc():
             unavailable = NO_NVCC
         filled = {name: value.format(garbage=garbage) for name, value in environment.items()}

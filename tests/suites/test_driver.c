@@ -3,6 +3,7 @@
  *
  *   absent    there is no libcuda.so.1
  *   garbage   libcuda.so.1 is no library
+ *   stub      libcuda.so.1 is what the toolkit has for linking
  *   old       the driver is older than the library needs
  *   behind    the driver is that of CUDA 12.9, which loads no machine code of nvcc 13 for Hopper
  *   broken    the driver does not start
@@ -21,9 +22,10 @@ static const struct {
 } situations[] = {
     {"absent", QUERN_NO_DRIVER, "libcuda.so.1"},
     {"garbage", QUERN_NO_DRIVER, "libcuda.so.1"},
+    {"stub", QUERN_NO_DRIVER, "(34): libcuda.so.1 is the toolkit's stub"},
     {"old", QUERN_DRIVER_TOO_OLD, "11.0"},
-    {"broken", QUERN_CUDA_ERROR, "cuInit"},
-    {"empty", QUERN_NO_DEVICE, "no device"},
+    {"broken", QUERN_CUDA_ERROR, "(999): the module nvidia_uvm"},
+    {"empty", QUERN_NO_DEVICE, "no device: see nvidia-smi"},
 };
 
 static const char *driver(void) {
