@@ -23,7 +23,10 @@
     X(quern_cross_entropy_args, padded_vocab, INT64) \
     X(quern_cross_entropy_args, first_column, INT64) \
     X(quern_cross_entropy_args, global_vocab, INT64) \
-    X(quern_cross_entropy_args, strict_labels, INT32)
+    X(quern_cross_entropy_args, strict_labels, INT32) \
+    X(quern_cross_entropy_args, inverse_temperature, FLOAT) \
+    X(quern_cross_entropy_args, grad_log_prob_stride, INT64) \
+    X(quern_cross_entropy_args, grad_entropy_stride, INT64)
 #define QUERN_ARGUMENTS_OF_quern_gemm_args(X) \
     X(quern_gemm_args, accumulate, INT32) \
     X(quern_gemm_args, m, INT64) \
@@ -59,6 +62,9 @@
     X(quern_linear_cross_entropy_args, loss.first_column, INT64) \
     X(quern_linear_cross_entropy_args, loss.global_vocab, INT64) \
     X(quern_linear_cross_entropy_args, loss.strict_labels, INT32) \
+    X(quern_linear_cross_entropy_args, loss.inverse_temperature, FLOAT) \
+    X(quern_linear_cross_entropy_args, loss.grad_log_prob_stride, INT64) \
+    X(quern_linear_cross_entropy_args, loss.grad_entropy_stride, INT64) \
     X(quern_linear_cross_entropy_args, width, INT64) \
     X(quern_linear_cross_entropy_args, hidden_stride, INT64) \
     X(quern_linear_cross_entropy_args, weight_stride, INT64) \

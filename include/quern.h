@@ -418,7 +418,7 @@ typedef struct quern_cross_entropy_report {
 
 /*
  * The sums over one row, or over a shard's part of it: 64 bytes, which an engine may move between ranks as they are.  y is the
- * logit after the softcap.  quern_cross_entropy_combine brings the sums of several shards to one origin and adds them.  A skipped
+ * logit after the softcap and the temperature.  quern_cross_entropy_combine brings the sums of several shards to one origin and adds them.  A skipped
  * row has the sums of no columns.
  */
 typedef struct quern_row_stats {
@@ -426,30 +426,32 @@ typedef struct quern_row_stats {
                                 if every y is, or none is here */
     double others;           /* sum of exp(y - origin) over all columns except the label's */
     double weighted;         /* sum of class_weight * (y - origin); set for label smoothing only */
-    double moment;           /* the same of (y - origin) * exp(y - origin); set for the entropy only */
+    double moment;           /* the same of (y - origin) * exp(y - origin); set for the entropy and its gradient only */
     double weights;          /* sum of the class weights, or the number of columns without them; set for label smoothing only */
     int64_t argmax;          /* the first column with the largest y, counted over all shards; -1: none; set for argmax only */
-    float maximum;           /* the largest logit before the softcap; set for argmax only */
+    float maximum;           /* the largest logit, before softcap and temperature; set for argmax only */
     float label_value;       /* the label's y; -infinity if the label's column is in another shard */
     float label_weight;      /* the label's class weight, 1 without weights; 0 if the label's column is in another shard */
     int32_t has_label;       /* 1: the label's column is in this shard, 0: it is not */
 } quern_row_stats;
 
 /*
- * Softmax cross-entropy of logits [rows, vocab] against labels [rows].  y = x or, with a softcap, y = cap * tanh(x / cap);
- * p = softmax(y); lse = log(sum_j exp(y[j])); w are the class weights (1 without); e is the label smoothing.  The loss of a row is
+ * Softmax cross-entropy of logits [rows, vocab] against labels [rows].  y = t * x or, with a softcap, y = t * cap * tanh(x / cap),
+ * where t is the inverse temperature of the row (1 without); p = softmax(y); lse = log(sum_j exp(y[j])); w are the class weights (1 without); e is the label smoothing.  The loss of a row is
  *
  *   (1 - e) * w[label] * (lse - y[label])  +  e / vocab * sum_j w[j] * (lse - y[j])  +  z_loss * lse^2
  *
  * The reduced loss is the sum over the rows.  The mean divides it by the sum of w[label] over the counted rows (their number
  * without weights).  The gradient of a row is the derivative of its loss with respect to its x, times grad_loss[row] *
- * grad_scale; the mean divides it by the same sum.  Weights and smoothing are those of PyTorch's cross_entropy.  z-loss: PaLM
+ * grad_scale; the mean divides it by the same sum.  A policy gradient also needs the slopes of other outputs: the derivatives of
+ * log_prob and of the entropy, times grad_log_prob[row] * grad_scale and grad_entropy[row] * grad_scale, are added to it, and the
+ * mean does not divide them.  Weights and smoothing are those of PyTorch's cross_entropy.  z-loss: PaLM
  * (Chowdhery et al. 2022); softcap: Gemma 2 (2024).
  *
  * The loss and all arithmetic are fp32 or better for every type of logits.  Each gradient element is rounded once.  The gradient
  * and the loss of the label's column are computed from the sum over the other columns, and so keep their relative precision when
- * the model is confident.  With label smoothing, z-loss or softcap, terms of opposite sign can cancel; the absolute precision of
- * the terms then holds.  Without a softcap the error of the entropy is below 4e-7 times the larger of 1 and the entropy: absolute
+ * the model is confident.  With label smoothing, z-loss, softcap or the gradient of the entropy, terms of opposite sign can cancel;
+ * the absolute precision of the terms then holds.  A temperature rounds each y to fp32, as a softcap does.  Without a softcap the error of the entropy is below 4e-7 times the larger of 1 and the entropy: absolute
  * where the entropy is small.  On a CPU a request for one output leaves the bits of the others.
  *
  * Skipped rows have the label ignore_index, or a label outside [0, global_vocab), which the report counts.  Their logits are not
@@ -461,7 +463,7 @@ typedef struct quern_row_stats {
  * for such a row: its loss and other outputs, its stats and all columns of its gradient keep their contents, in place the logits.
  * A sum or mean leaves the row out, and the report, which is then required, counts it.  Other rows do not change.
  *
- * Infinities below are those of y: a softcap makes them finite.  Terms with coefficient 0 are skipped, even if infinite or NaN: a
+ * Infinities below are those of y: a softcap makes them finite, and t * x may overflow.  Terms with coefficient 0 are skipped, even if infinite or NaN: a
  * class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0 has loss 0 and gradient 0.
  * A row in which every y is -infinity has loss +infinity, lse and log_prob -infinity, entropy 0, argmax -1 and gradient 0; the
  * report counts it.  NaN or +infinity in a row makes that row's loss, outputs and gradient NaN, and its argmax -1.  Other rows do
@@ -514,10 +516,22 @@ typedef struct quern_cross_entropy_args {
     int64_t global_vocab;           /* columns of all shards; 0: vocab */
 
     int32_t strict_labels;          /* 1: a label out of range is an error, as described above; 0: its row is skipped */
+
+    /* The inverse temperature t of a row is the product of both.  It applies after the softcap. */
+    float inverse_temperature;      /* above 0; 0: 1 */
+    const float *inverse_temperatures;  /* [rows]; NULL: 1.  The call does not check them: a row whose t is not above 0 and finite is
+                                           NaN */
+
+    /* Upstream gradients of two outputs of each row, which need not be asked for.  The stride is like grad_loss_stride, 1 by
+       default.  NULL: 0 */
+    const float *grad_log_prob;
+    int64_t grad_log_prob_stride;
+    const float *grad_entropy;      /* all steps over shards need the pointer: the first one sums what the last one reads */
+    int64_t grad_entropy_stride;
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_DEFAULTS(set) \
-    set(ignore_index, -100) set(grad_loss_stride, 1) set(grad_scale, 1.0f)
+    set(ignore_index, -100) set(grad_loss_stride, 1) set(grad_scale, 1.0f) set(grad_log_prob_stride, 1) set(grad_entropy_stride, 1)
 #define QUERN_CROSS_ENTROPY_ARGS_INIT QUERN_STRUCT_INIT(quern_cross_entropy_args, QUERN_CROSS_ENTROPY_ARGS_DEFAULTS)
 
 /* Sets *args to QUERN_CROSS_ENTROPY_ARGS_INIT.  NULL does nothing.  Thread-safe. */

@@ -42,7 +42,13 @@
     ROW(quern_cross_entropy_args, stats) \
     ROW(quern_cross_entropy_args, first_column) \
     ROW(quern_cross_entropy_args, global_vocab) \
-    ROW(quern_cross_entropy_args, strict_labels)
+    ROW(quern_cross_entropy_args, strict_labels) \
+    ROW(quern_cross_entropy_args, inverse_temperature) \
+    ROW(quern_cross_entropy_args, inverse_temperatures) \
+    ROW(quern_cross_entropy_args, grad_log_prob) \
+    ROW(quern_cross_entropy_args, grad_log_prob_stride) \
+    ROW(quern_cross_entropy_args, grad_entropy) \
+    ROW(quern_cross_entropy_args, grad_entropy_stride)
 
 #define FIELDS_OF_quern_gemm_args(ROW) \
     ROW(quern_gemm_args, accumulate) \

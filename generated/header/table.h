@@ -57,6 +57,9 @@ DECLARE_EXTENT(quern_cross_entropy_args, log_prob)
 DECLARE_EXTENT(quern_cross_entropy_args, entropy)
 DECLARE_EXTENT(quern_cross_entropy_args, argmax)
 DECLARE_EXTENT(quern_cross_entropy_args, stats)
+DECLARE_EXTENT(quern_cross_entropy_args, inverse_temperatures)
+DECLARE_EXTENT(quern_cross_entropy_args, grad_log_prob)
+DECLARE_EXTENT(quern_cross_entropy_args, grad_entropy)
 static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_cross_entropy_args, size), .bytes = sizeof((quern_cross_entropy_args *)0)->size},
     {.name = "logits_dtype", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, logits_dtype), .bytes = sizeof((quern_cross_entropy_args *)0)->logits_dtype, VALUES(quern_dtype)},
@@ -89,8 +92,14 @@ static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "first_column", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, first_column), .bytes = sizeof((quern_cross_entropy_args *)0)->first_column},
     {.name = "global_vocab", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, global_vocab), .bytes = sizeof((quern_cross_entropy_args *)0)->global_vocab},
     {.name = "strict_labels", .kind = FLAG, .offset = offsetof(quern_cross_entropy_args, strict_labels), .bytes = sizeof((quern_cross_entropy_args *)0)->strict_labels},
+    {.name = "inverse_temperature", .kind = REAL, .offset = offsetof(quern_cross_entropy_args, inverse_temperature), .bytes = sizeof((quern_cross_entropy_args *)0)->inverse_temperature},
+    {.name = "inverse_temperatures", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, inverse_temperatures), .bytes = sizeof((quern_cross_entropy_args *)0)->inverse_temperatures, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__inverse_temperatures},
+    {.name = "grad_log_prob", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, grad_log_prob), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_log_prob, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__grad_log_prob},
+    {.name = "grad_log_prob_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, grad_log_prob_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_log_prob_stride},
+    {.name = "grad_entropy", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, grad_entropy), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_entropy, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__grad_entropy},
+    {.name = "grad_entropy_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, grad_entropy_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_entropy_stride},
 };
-static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 31};
+static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 37};
 DECLARE_EXTENT(quern_gemm_args, a)
 DECLARE_EXTENT(quern_gemm_args, b)
 DECLARE_EXTENT(quern_gemm_args, c)

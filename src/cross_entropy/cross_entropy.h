@@ -78,7 +78,7 @@ quern_status quern_cross_entropy_check(const quern_device *device, const quern_c
                                        quern_cross_entropy_args *args);
 
 /* The buffers that a step uses, without the workspace, and room for those of the layer. */
-enum { QUERN_CROSS_ENTROPY_RANGES = 20 };
+enum { QUERN_CROSS_ENTROPY_RANGES = 24 };
 struct quern_cross_entropy_ranges {
     struct quern_range list[QUERN_CROSS_ENTROPY_RANGES];
     int count;

@@ -25,6 +25,7 @@ static quern_status fill_defaults(const quern_device *device, const quern_cross_
     if (!filled->global_vocab) filled->global_vocab = filled->vocab;
     if (!filled->grad_stride) filled->grad_stride = in_place ? filled->logits_stride : filled->padded_vocab;
     if (!filled->grad_dtype) filled->grad_dtype = filled->logits_dtype;
+    if (filled->inverse_temperature == 0) filled->inverse_temperature = 1;
     return QUERN_OK;
 }
 
@@ -76,13 +77,30 @@ static quern_status check_grad_shape(const quern_device *device, const quern_cro
     return status == QUERN_OK ? check_matrix(device, args, row, args->padded_vocab, "args.grad_stride", args->grad_stride) : status;
 }
 
+/* The upstream gradient of an output: a value for each row, or one for all. */
+struct upstream {
+    const char *name, *stride_name;
+    const float *values;
+    int64_t stride;
+};
+
+enum { OF_LOSS, OF_LOG_PROB, OF_ENTROPY, UPSTREAMS };
+
+static struct upstream upstream_of(const quern_cross_entropy_args *args, int output) {
+    const struct upstream all[UPSTREAMS] = {
+        [OF_LOSS] = {"args.grad_loss", "args.grad_loss_stride", args->grad_loss, args->grad_loss_stride},
+        [OF_LOG_PROB] = {"args.grad_log_prob", "args.grad_log_prob_stride", args->grad_log_prob, args->grad_log_prob_stride},
+        [OF_ENTROPY] = {"args.grad_entropy", "args.grad_entropy_stride", args->grad_entropy, args->grad_entropy_stride},
+    };
+    return all[output];
+}
+
 /* A step backwards may be as long as one forwards. */
-static quern_status check_grad_loss_stride(const quern_device *device, const quern_cross_entropy_args *args) {
-    const int64_t rows = args->rows ? args->rows : 1, most = QUERN_MOST_BYTES / (int64_t)sizeof(float) / rows;
-    const int64_t stride = args->grad_loss_stride;
-    if (!args->grad_loss || (stride >= -most && stride <= most)) return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "args.grad_loss_stride is %lld with args.rows %lld: expected %lld to %lld, "
-                      "since no buffer has more than 2^47 bytes", (long long)stride, (long long)args->rows, (long long)-most,
+static quern_status check_upstream(const quern_device *device, int64_t rows, struct upstream upstream) {
+    const int64_t most = QUERN_MOST_BYTES / (int64_t)sizeof(float) / (rows ? rows : 1);
+    if (!upstream.values || (upstream.stride >= -most && upstream.stride <= most)) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld with args.rows %lld: expected %lld to %lld, since no buffer has "
+                      "more than 2^47 bytes", upstream.stride_name, (long long)upstream.stride, (long long)rows, (long long)-most,
                       (long long)most);
 }
 
@@ -98,7 +116,8 @@ static quern_status check_shape(const quern_device *device, const quern_cross_en
     if (status == QUERN_OK)
         status = check_matrix(device, args, "args.vocab", args->vocab, "args.logits_stride", args->logits_stride);
     if (status == QUERN_OK) status = check_grad_shape(device, args);
-    if (status == QUERN_OK) status = check_grad_loss_stride(device, args);
+    for (int output = 0; output < UPSTREAMS && status == QUERN_OK; output++)
+        status = check_upstream(device, args->rows, upstream_of(args, output));
     return status == QUERN_OK ? check_shard(device, args) : status;
 }
 
@@ -132,6 +151,8 @@ static quern_status check_values(const quern_device *device, const quern_cross_e
     quern_status status = check_range(device, "args.label_smoothing", args->label_smoothing, 1, "0 to 1");
     if (status == QUERN_OK) status = check_range(device, "args.z_loss", args->z_loss, FLT_MAX, "a finite number, 0 or more");
     if (status == QUERN_OK) status = check_range(device, "args.softcap", args->softcap, FLT_MAX, "a finite number, 0 or more");
+    if (status == QUERN_OK)
+        status = check_range(device, "args.inverse_temperature", args->inverse_temperature, FLT_MAX, "a finite number, 0 or more");
     if (status == QUERN_OK) status = quern_check_choice(device, "args.strict_labels", args->strict_labels, 1);
     return status;
 }
@@ -147,7 +168,8 @@ quern_status quern_cross_entropy_check(const quern_device *device, const quern_c
 }
 
 bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args) {
-    return args->label_smoothing != 0 || args->softcap != 0 || args->class_weights || args->entropy || args->argmax;
+    return args->label_smoothing != 0 || args->softcap != 0 || args->class_weights || args->entropy || args->argmax ||
+           args->inverse_temperature != 1 || args->inverse_temperatures || args->grad_log_prob || args->grad_entropy;
 }
 
 /* ---- the arguments of each step ---- */
@@ -161,18 +183,6 @@ static int64_t matrix_bytes(const quern_cross_entropy_args *args, const void *ma
     return ((args->rows - 1) * stride + columns) * (int64_t)quern_dtype_bytes(args->logits_dtype);
 }
 
-/* From the first row's value to the last one's, in either direction. */
-static int64_t grad_loss_bytes(const quern_cross_entropy_args *args) {
-    if (!args->grad_loss || !args->rows) return 0;
-    const int64_t steps = (args->rows - 1) * args->grad_loss_stride;
-    return ((steps < 0 ? -steps : steps) + 1) * (int64_t)sizeof(float);
-}
-
-static const float *first_grad_loss(const quern_cross_entropy_args *args) {
-    if (args->grad_loss_stride >= 0 || !args->grad_loss || !args->rows) return args->grad_loss;
-    return args->grad_loss + (args->rows - 1) * args->grad_loss_stride;
-}
-
 /* A buffer, and the steps that need it, use it and write it. */
 struct buffer {
     const char *name;
@@ -182,11 +192,22 @@ struct buffer {
     unsigned needed, used, written;
 };
 
-enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 13 };  /* the places of those that are named below */
+enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 16 };  /* the places of those that are named below */
 
 struct buffers {
     struct buffer list[BUFFERS];
 };
+
+/* From the first row's value to the last one's, in either direction. */
+static struct buffer upstream_buffer(const quern_cross_entropy_args *args, int output, unsigned needed) {
+    const struct upstream upstream = upstream_of(args, output);
+    struct buffer buffer = {upstream.name, upstream.values, 0, sizeof(float), needed, WHOLE | GRADIENT, 0};
+    if (!upstream.values || !args->rows) return buffer;
+    const int64_t steps = (args->rows - 1) * upstream.stride;
+    buffer.bytes = ((steps < 0 ? -steps : steps) + 1) * (int64_t)sizeof(float);
+    if (steps < 0) buffer.pointer = upstream.values + steps;
+    return buffer;
+}
 
 static struct buffers list_buffers(const struct quern_cross_entropy_call *call) {
     const quern_cross_entropy_args *args = &call->args;
@@ -202,7 +223,10 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
         {"args.stats", args->stats, rows * stats, sizeof(double), STATS | GRADIENT, WHOLE | COMBINE, WHOLE | STATS | COMBINE},
         {"shards", call->shards, rows * call->shard_count * stats, sizeof(double), COMBINE, 0, 0},
         {"args.loss", args->loss, losses, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
-        {"args.grad_loss", first_grad_loss(args), grad_loss_bytes(args), sizeof(float), UPSTREAM, WHOLE | GRADIENT, 0},
+        upstream_buffer(args, OF_LOSS, UPSTREAM),
+        upstream_buffer(args, OF_LOG_PROB, 0),
+        upstream_buffer(args, OF_ENTROPY, 0),
+        {"args.inverse_temperatures", args->inverse_temperatures, row_floats, sizeof(float), 0, WHOLE | STATS | GRADIENT, 0},
         {"args.class_weights", args->class_weights, args->vocab * (int64_t)sizeof(float), sizeof(float), 0,
          WHOLE | STATS | GRADIENT, 0},
         {"args.lse", args->lse, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},

@@ -257,6 +257,9 @@ static struct quern_cross_entropy_problem without_first(const struct quern_cross
     problem.grad = at_row(problem.grad, rows, problem.grad_stride, element);
     problem.labels = at_row(problem.labels, rows, 1, problem.labels_are_int64 ? sizeof(int64_t) : sizeof(int32_t));
     problem.grad_loss = at_row(problem.grad_loss, rows, problem.grad_loss_stride, sizeof(float));
+    problem.grad_log_prob = at_row(problem.grad_log_prob, rows, problem.grad_log_prob_stride, sizeof(float));
+    problem.grad_entropy = at_row(problem.grad_entropy, rows, problem.grad_entropy_stride, sizeof(float));
+    problem.inverse_temperatures = at_row(problem.inverse_temperatures, rows, 1, sizeof(float));
     problem.row_loss = at_row(problem.row_loss, rows, 1, sizeof(float));
     problem.lse = at_row(problem.lse, rows, 1, sizeof(float));
     problem.log_prob = at_row(problem.log_prob, rows, 1, sizeof(float));

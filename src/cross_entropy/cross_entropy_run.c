@@ -119,6 +119,13 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
         .weights_in_stats = args->class_weights && (step == QUERN_STEP_COMBINE || step == QUERN_STEP_GRADIENT),
         .kept_of_bad_rows = kept_of_bad_rows(args, reduced),
         .report = tells ? args->report : NULL,
+        .inverse_temperature = args->inverse_temperature,
+        .wants_moment = args->entropy || args->grad_entropy,
+        .inverse_temperatures = args->inverse_temperatures,
+        .grad_log_prob = args->grad_log_prob,
+        .grad_log_prob_stride = args->grad_log_prob_stride,
+        .grad_entropy = args->grad_entropy,
+        .grad_entropy_stride = args->grad_entropy_stride,
     };
 }
 

@@ -216,6 +216,9 @@ static void fill_chunk(struct linear_call *call, int64_t first, int64_t rows) {
     chunk->rows = call->chunk.args.rows = rows;
     chunk->labels = (const char *)all->labels + (size_t)first * (all->labels_are_int64 ? 8 : 4);
     chunk->grad_loss = all->grad_loss ? all->grad_loss + first * all->grad_loss_stride : NULL;
+    chunk->grad_log_prob = all->grad_log_prob ? all->grad_log_prob + first * all->grad_log_prob_stride : NULL;
+    chunk->grad_entropy = all->grad_entropy ? all->grad_entropy + first * all->grad_entropy_stride : NULL;
+    chunk->inverse_temperatures = all->inverse_temperatures ? all->inverse_temperatures + first : NULL;
     chunk->row_loss = all->row_loss ? all->row_loss + first : NULL;
     chunk->lse = all->lse ? all->lse + first : NULL;
     chunk->log_prob = all->log_prob ? all->log_prob + first : NULL;

@@ -6,6 +6,7 @@
 #ifndef QUERN_CROSS_ENTROPY_ROW_H
 #define QUERN_CROSS_ENTROPY_ROW_H
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -67,6 +68,15 @@ static inline bool quern_row_is_ignored(const struct quern_cross_entropy_problem
 static inline int64_t quern_row_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
     const int64_t label = quern_row_given_label(problem, row);
     return label == problem->ignore_index || label < 0 || label >= problem->global_vocab ? -1 : label;
+}
+
+/* ---- options of a row ---- */
+
+/* What multiplies a row's logits, after the softcap; NaN if it is not above 0 and finite, which makes the row NaN. */
+static inline float quern_row_inverse_temperature(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    const float given = problem->inverse_temperatures ? problem->inverse_temperatures[row] : 1;
+    const float inverse = problem->inverse_temperature * given;
+    return inverse > 0 && inverse <= FLT_MAX ? inverse : NAN;
 }
 
 /* ---- results of a row's sums ---- */
@@ -135,18 +145,59 @@ static inline void quern_row_finish(const struct quern_cross_entropy_problem *pr
 
 /* ---- the gradient ---- */
 
-/* The gradient of a row with respect to its y: factor * exp(y - origin) - uniform * class weight, except at the label's column. */
+/*
+ * The gradient of a row with respect to its logits before the softcap: (factor + tilt * (y - origin)) * exp(y - origin) - uniform *
+ * class weight, except at the label's column.
+ */
 struct quern_row_gradient {
     enum { QUERN_GRADIENT_ZERO, QUERN_GRADIENT_NAN, QUERN_GRADIENT_NUMBERS } kind;
-    double origin, factor, uniform;
+    double origin, factor, tilt, uniform;
     double label;
 };
 
-/* The factor that multiplies a row's gradient. */
-static inline double quern_row_scale(const struct quern_cross_entropy_problem *problem, int64_t row) {
-    double scale = problem->grad_scale;
-    if (problem->grad_loss) scale *= (double)problem->grad_loss[row * problem->grad_loss_stride];
-    return problem->divisor ? scale / *problem->divisor : scale;
+/* From the gradient with respect to y. */
+static inline struct quern_row_gradient quern_row_cooled(struct quern_row_gradient gradient, double inverse_temperature) {
+    gradient.factor *= inverse_temperature;
+    gradient.tilt *= inverse_temperature;
+    gradient.uniform *= inverse_temperature;
+    gradient.label *= inverse_temperature;
+    return gradient;
+}
+
+/* What multiplies the derivatives of a row's outputs. */
+struct quern_row_upstream {
+    double loss, log_prob, entropy;
+};
+
+static inline struct quern_row_upstream quern_row_upstream(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    const double scale = (double)problem->grad_scale;
+    struct quern_row_upstream upstream = {.loss = scale};
+    if (problem->grad_loss) upstream.loss *= (double)problem->grad_loss[row * problem->grad_loss_stride];
+    if (problem->divisor) upstream.loss = *problem->divisor != 0 ? upstream.loss / *problem->divisor : 0;
+    if (problem->grad_log_prob)
+        upstream.log_prob = scale * (double)problem->grad_log_prob[row * problem->grad_log_prob_stride];
+    if (problem->grad_entropy) upstream.entropy = scale * (double)problem->grad_entropy[row * problem->grad_entropy_stride];
+    return upstream;
+}
+
+/* Adds the gradient of the label's log_prob. */
+static inline void quern_row_add_log_prob(struct quern_row_gradient *gradient, const quern_row_stats *stats,
+                                          const struct quern_row_values *values, double upstream) {
+    gradient->factor -= upstream / values->sum;
+    gradient->label += upstream * (stats->others / values->sum);
+}
+
+/*
+ * Adds that of the entropy, p * (mean of y - y).  The label's is taken from the distances of the other columns, so that it does not
+ * cancel if the model is confident.
+ */
+static inline void quern_row_add_entropy(struct quern_row_gradient *gradient, const quern_row_stats *stats,
+                                         const struct quern_row_values *values, double upstream) {
+    const double distance = values->label != 0 ? (double)stats->label_value - stats->origin : 0;
+    const double mean = (stats->moment + values->label * distance) / values->sum;
+    gradient->tilt = -upstream / values->sum;
+    gradient->factor += upstream * mean / values->sum;
+    gradient->label += upstream * (values->label / values->sum) * ((stats->moment - distance * stats->others) / values->sum);
 }
 
 /* label: -1 for a skipped row. */
@@ -155,19 +206,23 @@ static inline struct quern_row_gradient quern_row_gradient(const struct quern_cr
                                                            const struct quern_row_values *values) {
     struct quern_row_gradient gradient = {.kind = QUERN_GRADIENT_ZERO, .origin = stats->origin};
     if (label < 0) return gradient;
+    const struct quern_row_upstream upstream = quern_row_upstream(problem, row);
+    if (isnan(values->sum) || isnan(upstream.loss) || isnan(upstream.log_prob) || isnan(upstream.entropy))
+        gradient.kind = QUERN_GRADIENT_NAN;
     const bool divides_by_zero = problem->divisor && *problem->divisor == 0;
-    const double scale = divides_by_zero ? 0 : quern_row_scale(problem, row);
-    if (isnan(values->sum) || isnan(scale)) gradient.kind = QUERN_GRADIENT_NAN;
-    if (gradient.kind == QUERN_GRADIENT_NAN || values->is_infinite || divides_by_zero) return gradient;
+    if (gradient.kind == QUERN_GRADIENT_NAN || values->is_infinite) return gradient;
+    if (divides_by_zero && upstream.log_prob == 0 && upstream.entropy == 0) return gradient;
     const double smoothing = (double)problem->label_smoothing, uniform = smoothing / (double)problem->global_vocab;
     const double own = (1 - smoothing) * (double)stats->label_weight, probability = values->label / values->sum;
     const double of_lse = 2 * (double)problem->z_loss * (stats->origin + values->log_sum);
     gradient.kind = QUERN_GRADIENT_NUMBERS;
-    gradient.factor = (own + uniform * stats->weights + of_lse) / values->sum * scale;
-    gradient.uniform = uniform * scale;
+    gradient.factor = (own + uniform * stats->weights + of_lse) / values->sum * upstream.loss;
+    gradient.uniform = uniform * upstream.loss;
     gradient.label = (uniform * (stats->weights * probability - (double)stats->label_weight) + of_lse * probability -
-                      own * (stats->others / values->sum)) * scale;
-    return gradient;
+                      own * (stats->others / values->sum)) * upstream.loss;
+    if (upstream.log_prob != 0) quern_row_add_log_prob(&gradient, stats, values, upstream.log_prob);
+    if (upstream.entropy != 0) quern_row_add_entropy(&gradient, stats, values, upstream.entropy);
+    return quern_row_cooled(gradient, (double)quern_row_inverse_temperature(problem, row));
 }
 
 #endif

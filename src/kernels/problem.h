@@ -84,6 +84,15 @@ struct quern_cross_entropy_problem {
     int32_t weights_in_stats;          /* the labels stage reads class weights from stats: a label may be in another shard */
     int32_t kept_of_bad_rows;          /* QUERN_KEPT_...; 0: labels are not strict.  CPU kernels see no bad label then */
     struct quern_cross_entropy_report *report;  /* or NULL */
+
+    /* Further options of full kernels. */
+    float inverse_temperature;         /* 1: none */
+    int32_t wants_moment;              /* the entropy or its gradient is wanted */
+    const float *inverse_temperatures; /* [rows], further factors; NULL: 1 */
+    const float *grad_log_prob;        /* NULL: 0, as the next one */
+    int64_t grad_log_prob_stride;
+    const float *grad_entropy;
+    int64_t grad_entropy_stride;
 };
 
 /*

@@ -9,6 +9,7 @@
 enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, UPSTREAM_STRIDE = 2, FIRST = 2, GLOBAL = 20,
        SHARDS = 2, WIDTH = 5, WIDE = 6, CHUNK = 2 };
 
+#define FAR_ROWS TOO_LONG("args.rows 3: expected -11728124029610 to 11728124029610")
 #define OF_THREE_ROWS TOO_LONG("args.rows 3: expected at most 11728124029610")
 #define IS_COMPUTED .unused = {"is set: expected NULL or 0, since the logits are computed here"}
 
@@ -39,8 +40,7 @@ RULE(quern_cross_entropy_args, grad_dtype,                      "ccccccccc", LEG
 RULE(quern_cross_entropy_args, grad_stride,                     "c--cc--00", IS_COMPUTED, REFUSES(
      SHAPE("at least padded_vocab, 13"), OF_THREE_ROWS))
 BUFFER_OF(quern_cross_entropy_args, grad_loss,                  "r--rR--r-", sizeof(float))
-RULE(quern_cross_entropy_args, grad_loss_stride,                "c--cc--c-", REFUSES(
-     TOO_LONG("args.rows 3: expected -11728124029610 to 11728124029610")))
+RULE(quern_cross_entropy_args, grad_loss_stride,                "c--cc--c-", REFUSES(FAR_ROWS))
 RULE(quern_cross_entropy_args, grad_scale,                      "ccccccccc", REFUSES(ARGUMENT("a finite number")))
 BUFFER_OF(quern_cross_entropy_args, report,                     "w-w----w-", sizeof(int64_t))
 RULE(quern_cross_entropy_args, label_smoothing,                 "ccccccccc", REFUSES(ARGUMENT("0 to 1")))
@@ -61,6 +61,12 @@ RULE(quern_cross_entropy_args, global_vocab,                    "ccccccc00", IS_
      COUNT_TO("140737488355328"), SHAPE("at least vocab, 10"),
      SHAPE(" with a vocab of 10: expected all columns, or one step for the shard at a time", VALUES(11, 20), .calls = "x--------")))
 PLAIN(quern_cross_entropy_args, strict_labels,                  "ccccccccc")
+RULE(quern_cross_entropy_args, inverse_temperature,             "ccccccccc", REFUSES(FINITE))
+BUFFER_OF(quern_cross_entropy_args, inverse_temperatures,       "rrnr--nr-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, grad_log_prob,              "rnnr--nr-", sizeof(float))
+RULE(quern_cross_entropy_args, grad_log_prob_stride,            "cccc--cc-", REFUSES(FAR_ROWS))
+BUFFER_OF(quern_cross_entropy_args, grad_entropy,               "rnnr--nr-", sizeof(float))
+RULE(quern_cross_entropy_args, grad_entropy_stride,             "cccc--cc-", REFUSES(FAR_ROWS))
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */
@@ -133,7 +139,8 @@ static int column_of(const struct call *call) { return call->parts[1].column; }
 static void set_options(quern_cross_entropy_args *a) {
     *a = (quern_cross_entropy_args)CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT64,
                                                       .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB);
-    a->grad_loss_stride = strides.upstream, a->label_smoothing = 0.1f, a->z_loss = 0.01f, a->softcap = 5;
+    a->label_smoothing = 0.1f, a->z_loss = 0.01f, a->softcap = 5, a->inverse_temperature = 2;
+    a->grad_loss_stride = a->grad_log_prob_stride = a->grad_entropy_stride = strides.upstream;
 }
 
 /* Parameters begin alike: the device and the arguments. */
@@ -157,10 +164,10 @@ static void set_loss(const struct call *call) {
 }
 
 /* With a negative stride the first row's value is the last in memory. */
-static void fill_upstream(quern_cross_entropy_args *a) {
-    if (strides.upstream < 0) a->grad_loss -= (ROWS - 1) * strides.upstream;
-    for (int i = 0; i < ROWS; i++)
-        fields_floats(a->grad_loss + i * strides.upstream, 1, strides.is_one_value ? 1.25f : 1 + 0.5f * (float)i);
+static void fill_upstream(const float **values) {
+    if (*values && strides.upstream < 0) *values -= (ROWS - 1) * strides.upstream;
+    for (int i = 0; i < ROWS && *values; i++)
+        fields_floats(*values + i * strides.upstream, 1, strides.is_one_value ? 1.25f : 1 + 0.5f * (float)i);
 }
 
 static void fill_labels(quern_cross_entropy_args *a) {
@@ -168,7 +175,8 @@ static void fill_labels(quern_cross_entropy_args *a) {
     if (a->labels) memcpy(fields_image(a->labels), labels, sizeof labels);
     if (a->class_weights)
         for (int i = 0; i < VOCAB; i++) fields_floats(a->class_weights + i, 1, 0.5f + 0.125f * (float)i);
-    if (a->grad_loss) fill_upstream(a);
+    for (int i = 0; i < ROWS && a->inverse_temperatures; i++) fields_floats(a->inverse_temperatures + i, 1, 0.5f + (float)i);
+    fill_upstream(&a->grad_loss), fill_upstream(&a->grad_log_prob), fill_upstream(&a->grad_entropy);
 }
 
 static void fill_stats(const quern_row_stats *stats, int rows, bool has_label) {

@@ -44,6 +44,9 @@ static void loss_numbers(quern_cross_entropy_args *a) {
     if (input_one_in(6)) a->label_smoothing = 0.125f;
     if (input_one_in(6)) a->z_loss = 0.5f;
     if (input_one_in(6)) a->softcap = 20;
+    if (input_one_in(6)) a->inverse_temperature = 0.5f;
+    a->inverse_temperatures = omit_one_in(6), a->grad_log_prob = omit_one_in(6), a->grad_entropy = omit_one_in(6);
+    a->grad_log_prob_stride = input_below(3), a->grad_entropy_stride = input_below(3);
     if (input_one_in(6)) a->padded_vocab = a->vocab + input_below(5);
     if (input_one_in(8)) a->global_vocab = a->vocab + input_below(9), a->first_column = (a->global_vocab - a->vocab) / 2;
     const int64_t columns = a->padded_vocab ? a->padded_vocab : a->vocab;

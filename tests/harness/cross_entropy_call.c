@@ -7,7 +7,8 @@
 #include "harness/cross_entropy_case.h"
 
 struct buffers {
-    struct buffer logits, labels, weights, grad, loss, lse, log_prob, entropy, argmax, stats, upstream, report;
+    struct buffer logits, labels, weights, grad, loss, lse, log_prob, entropy, argmax, stats, report;
+    struct buffer upstream, log_prob_upstream, entropy_upstream, temperatures;
     struct buffer shards;  /* [shards, rows]; empty when there are none */
 };
 
@@ -22,8 +23,11 @@ static void open_inputs(const struct test_device *device, const struct cross_ent
     buffer_open(&b->labels, device, (size_t)c->rows * label, offset * label, inputs->labels);
     buffer_open(&b->weights, device, size_where(c->has_weights, c->vocab, sizeof(float)), offset * sizeof(float),
                 inputs->weights);
-    buffer_open(&b->upstream, device, (size_t)inputs->upstream_count * sizeof(float), offset * sizeof(float),
-                inputs->upstream);
+    const size_t upstream = (size_t)inputs->upstream_count * sizeof(float), of_floats = offset * sizeof(float);
+    buffer_open(&b->upstream, device, upstream, of_floats, inputs->upstream);
+    buffer_open(&b->log_prob_upstream, device, c->has_log_prob_grad ? upstream : 0, of_floats, inputs->log_prob_upstream);
+    buffer_open(&b->entropy_upstream, device, c->has_entropy_grad ? upstream : 0, of_floats, inputs->entropy_upstream);
+    buffer_open(&b->temperatures, device, size_where(c->has_temperatures, c->rows, sizeof(float)), of_floats, inputs->temperatures);
 }
 
 static void open_outputs(const struct test_device *device, const struct cross_entropy_case *c, struct buffers *b) {
@@ -43,7 +47,8 @@ static void open_outputs(const struct test_device *device, const struct cross_en
 
 static void close_buffers(struct buffers *b) {
     struct buffer *all[] = {&b->logits, &b->labels, &b->weights, &b->grad, &b->loss, &b->lse, &b->log_prob, &b->entropy,
-                            &b->argmax, &b->stats, &b->upstream, &b->report, &b->shards};
+                            &b->argmax, &b->stats, &b->report, &b->shards, &b->upstream, &b->log_prob_upstream, &b->entropy_upstream,
+                            &b->temperatures};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) buffer_close(all[i]);
 }
 
@@ -58,6 +63,9 @@ static quern_cross_entropy_args with_pointers(const struct cross_entropy_case *c
     args.grad = c->placement == NO_GRAD ? NULL : c->placement == IN_PLACE ? b->logits.data : b->grad.data;
     args.loss = where_wanted(&b->loss, !c->no_loss);
     args.grad_loss = c->has_upstream ? (float *)b->upstream.data + inputs->upstream_first : NULL;
+    args.grad_log_prob = c->has_log_prob_grad ? (float *)b->log_prob_upstream.data + inputs->upstream_first : NULL;
+    args.grad_entropy = c->has_entropy_grad ? (float *)b->entropy_upstream.data + inputs->upstream_first : NULL;
+    args.inverse_temperatures = where_wanted(&b->temperatures, c->has_temperatures);
     args.report = where_wanted(&b->report, !c->no_report);
     args.lse = where_wanted(&b->lse, c->outputs & WANT_LSE);
     args.log_prob = where_wanted(&b->log_prob, c->outputs & WANT_LOG_PROB);
@@ -261,6 +269,9 @@ void cross_entropy_run(const struct test_device *device, const struct cross_entr
     check_unchanged(c, &b.labels, inputs->labels, "labels");
     check_unchanged(c, &b.upstream, inputs->upstream, "grad_loss");
     check_unchanged(c, &b.weights, inputs->weights, "class_weights");
+    check_unchanged(c, &b.log_prob_upstream, inputs->log_prob_upstream, "grad_log_prob");
+    check_unchanged(c, &b.entropy_upstream, inputs->entropy_upstream, "grad_entropy");
+    check_unchanged(c, &b.temperatures, inputs->temperatures, "inverse_temperatures");
     if (c->placement != IN_PLACE) check_unchanged(c, &b.logits, inputs->logits, "logits");
     if (c->no_loss) check(holds_pattern(outputs->loss, b.loss.bytes), "an unwanted loss was written");
     if (c->no_report) check(holds_pattern(&outputs->report, b.report.bytes), "an unwanted report was written");

@@ -9,7 +9,7 @@
 #include "oracle/dtype.h"
 
 /* Seeds of the kinds of random numbers within one case. */
-enum { LOGITS = 1, LABELS = 2, UPSTREAM = 3, WEIGHTS = 4, CUTS = 5 };
+enum { LOGITS = 1, LABELS = 2, UPSTREAM = 3, WEIGHTS = 4, CUTS = 5, OF_LOG_PROB = 6, OF_ENTROPY = 7, TEMPERATURES = 8 };
 
 /* ---- the rows of the table ---- */
 
@@ -44,12 +44,14 @@ const char *cross_entropy_describe(const struct cross_entropy_case *c) {
     static char text[768];
     snprintf(text, sizeof text,
              "%s %s, %" PRId64 " x %" PRId64 " (+%" PRId64 " filled, +%" PRId64 ", +%" PRId64
-             "), reduction %d, placement %d, strict %d, ignore %" PRId64 ", upstream %d x %" PRId64 ", scale %g, smoothing %g, "
-             "z-loss %g, softcap %g, weights %d, outputs %u, shards %d split %" PRIu64 " later %d, offset %" PRId64
+             "), reduction %d, placement %d, strict %d, ignore %" PRId64 ", upstream %d %d %d x %" PRId64 ", scale %g, smoothing "
+             "%g, z-loss %g, softcap %g, temperature 1/%g, %d, weights %d, outputs %u, shards %d split %" PRIu64 " later %d, offset %" PRId64
              ", logits %g + %g * normal + %g at the label, seed %" PRIu64,
              quern_dtype_name(c->logits_dtype), quern_dtype_name(c->labels_dtype), c->rows, c->vocab, c->filled, c->padding,
-             c->grad_padding, c->reduction, c->placement, c->strict, c->ignore_index, c->has_upstream, c->upstream_stride,
-             (double)c->grad_scale, (double)c->label_smoothing, (double)c->z_loss, (double)c->softcap, c->has_weights,
+             c->grad_padding, c->reduction, c->placement, c->strict, c->ignore_index, c->has_upstream,
+             c->has_log_prob_grad, c->has_entropy_grad, c->upstream_stride,
+             (double)c->grad_scale, (double)c->label_smoothing, (double)c->z_loss, (double)c->softcap,
+             (double)c->inverse_temperature, c->has_temperatures, c->has_weights,
              c->outputs, c->shards, c->split, c->later, c->offset, c->center, c->spread, c->peak, c->seed);
     return text;
 }
@@ -103,6 +105,8 @@ quern_cross_entropy_args cross_entropy_args_of(const struct cross_entropy_case *
     args.label_smoothing = c->label_smoothing;
     args.z_loss = c->z_loss;
     args.softcap = c->softcap;
+    args.inverse_temperature = c->inverse_temperature;
+    args.grad_log_prob_stride = args.grad_entropy_stride = c->upstream_stride;
     args.strict_labels = c->strict;
     return args;
 }
@@ -159,16 +163,29 @@ static void make_weights(const struct cross_entropy_case *c, struct cross_entrop
     }
 }
 
-static void make_upstream(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+static float *make_upstream(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, uint64_t kind) {
+    float *upstream = malloc((size_t)inputs->upstream_count * sizeof(float));
+    check(upstream, "no memory");
+    fill_pattern(upstream, (size_t)inputs->upstream_count * sizeof(float));
+    for (int64_t r = 0; r < c->rows; r++)
+        upstream[inputs->upstream_first + r * c->upstream_stride] =
+            (float)(0.25 + random_normal(c->seed * 8 + kind, c->upstream_stride ? (uint64_t)r : 0));
+    return upstream;
+}
+
+static void make_upstreams(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     int64_t span = c->rows > 0 ? (c->rows - 1) * llabs(c->upstream_stride) : 0;
     inputs->upstream_count = span + 1;
     inputs->upstream_first = c->upstream_stride < 0 ? span : 0;
-    inputs->upstream = malloc((size_t)inputs->upstream_count * sizeof(float));
-    check(inputs->upstream, "no memory");
-    fill_pattern(inputs->upstream, (size_t)inputs->upstream_count * sizeof(float));
+    inputs->upstream = make_upstream(c, inputs, UPSTREAM);
+    inputs->log_prob_upstream = make_upstream(c, inputs, OF_LOG_PROB);
+    inputs->entropy_upstream = make_upstream(c, inputs, OF_ENTROPY);
+}
+
+/* From 1/4 to 4. */
+static void make_temperatures(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     for (int64_t r = 0; r < c->rows; r++)
-        inputs->upstream[inputs->upstream_first + r * c->upstream_stride] =
-            (float)(0.25 + random_normal(c->seed * 8 + UPSTREAM, c->upstream_stride ? (uint64_t)r : 0));
+        inputs->temperatures[r] = (float)exp2(4 * random_uniform(c->seed * 8 + TEMPERATURES, (uint64_t)r) - 2);
 }
 
 void cross_entropy_make_inputs(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
@@ -177,12 +194,14 @@ void cross_entropy_make_inputs(const struct cross_entropy_case *c, struct cross_
         .logits = malloc(bytes + 1),
         .labels = malloc((size_t)c->rows * quern_dtype_bytes(c->labels_dtype) + 1),
         .weights = malloc((size_t)c->vocab * sizeof(float) + 1),
+        .temperatures = malloc((size_t)c->rows * sizeof(float) + 1),
     };
-    check(inputs->logits && inputs->labels && inputs->weights, "no memory");
+    check(inputs->logits && inputs->labels && inputs->weights && inputs->temperatures, "no memory");
     fill_pattern(inputs->logits, bytes);
     for (int64_t r = 0; r < c->rows; r++) make_row(c, inputs, r);
     make_weights(c, inputs);
-    make_upstream(c, inputs);
+    make_upstreams(c, inputs);
+    make_temperatures(c, inputs);
 }
 
 void cross_entropy_free_inputs(struct cross_entropy_inputs *inputs) {
@@ -190,4 +209,7 @@ void cross_entropy_free_inputs(struct cross_entropy_inputs *inputs) {
     free(inputs->labels);
     free(inputs->weights);
     free(inputs->upstream);
+    free(inputs->log_prob_upstream);
+    free(inputs->entropy_upstream);
+    free(inputs->temperatures);
 }

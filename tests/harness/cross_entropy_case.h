@@ -37,8 +37,10 @@ struct cross_entropy_case {
     int64_t ignored_every;         /* every n-th row is ignored; 0: none on purpose */
     bool has_upstream;             /* grad_loss is given, ... */
     int64_t upstream_stride;       /* ... with this stride */
+    bool has_log_prob_grad, has_entropy_grad;  /* likewise grad_log_prob and grad_entropy, with the same stride */
     float grad_scale;
-    float label_smoothing, z_loss, softcap;
+    float label_smoothing, z_loss, softcap, inverse_temperature;
+    bool has_temperatures;         /* a further one for each row */
     bool has_weights;              /* of the classes: random, some of them 0 */
     unsigned outputs;              /* WANT_... */
     int shards;                    /* 0: one call; else stats, combine and gradient over so many shards, ... */
@@ -64,8 +66,10 @@ struct cross_entropy_inputs {
     void *labels;       /* [rows] */
     float *weights;     /* [vocab] */
     float *upstream;    /* all values that grad_loss and its stride span; those between are NaN */
+    float *log_prob_upstream, *entropy_upstream;  /* the same of grad_log_prob and grad_entropy */
     int64_t upstream_count;
     int64_t upstream_first;  /* where row 0's value is */
+    float *temperatures;     /* [rows], inverse */
 };
 
 /* Outputs that are not requested are NULL. */

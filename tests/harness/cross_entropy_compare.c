@@ -97,12 +97,13 @@ static void compare_grad(const struct place *place, const struct cross_entropy_e
 /* The value of the sums for any origin; if they are infinite or NaN, the outputs show it. */
 static void compare_stats(const struct place *place, const struct cross_entropy_exact *exact, const struct expected *expected) {
     const quern_row_stats *stats = &place->outputs->stats[place->row];
-    const double y = cross_entropy_capped(expected->logits[place->label], expected->options.softcap);
+    const double y = cross_entropy_y(expected->logits[place->label], &expected->options);
     const double lse = stats->origin + log(stats->others + exp((double)stats->label_value - stats->origin));
     check(stats->has_label == 1, "row %" PRId64 " has lost its label [%s]", place->row, cross_entropy_describe(place->c));
     if (!isfinite(exact->largest)) return;
     const double above = stats->origin - exact->largest, most = 1 + log((double)place->c->vocab);
-    check(above >= -1 && above <= most, "row %" PRId64 ": origin %g, largest %g [%s]", place->row, stats->origin, exact->largest,
+    const double rounding = expected->options.inverse_temperature != 1 ? 2.4e-7 * fabs(exact->largest) : 0;
+    check(above >= -1 - rounding && above <= most + rounding, "row %" PRId64 ": origin %g, largest %g [%s]", place->row, stats->origin, exact->largest,
           cross_entropy_describe(place->c));
     check(cross_entropy_output_is_close(lse, exact->lse), "row %" PRId64 ": the stats' sums give lse %.9g instead of %.9g [%s]",
           place->row, lse, exact->lse.exact, cross_entropy_describe(place->c));
@@ -130,12 +131,24 @@ static void compare_outputs(const struct place *place, const struct cross_entrop
     if (place->outputs->stats) compare_stats(place, exact, expected);
 }
 
-static double scale_of(const struct place *place, const struct cross_entropy_inputs *inputs, const struct expected *expected) {
+static struct cross_entropy_upstream upstream_of(const struct place *place, const struct cross_entropy_inputs *inputs,
+                                                 const struct expected *expected) {
     const struct cross_entropy_case *c = place->c;
-    double scale = (double)c->grad_scale;
-    if (c->has_upstream) scale *= (double)inputs->upstream[inputs->upstream_first + place->row * c->upstream_stride];
-    if (c->reduction == QUERN_REDUCTION_MEAN) scale = expected->divisor != 0 ? scale / expected->divisor : 0;
-    return scale;
+    const double scale = (double)c->grad_scale;
+    const int64_t at = inputs->upstream_first + place->row * c->upstream_stride;
+    struct cross_entropy_upstream upstream = {.loss = scale};
+    if (c->has_upstream) upstream.loss *= (double)inputs->upstream[at];
+    if (c->reduction == QUERN_REDUCTION_MEAN) upstream.loss = expected->divisor != 0 ? upstream.loss / expected->divisor : 0;
+    if (c->has_log_prob_grad) upstream.log_prob = scale * (double)inputs->log_prob_upstream[at];
+    if (c->has_entropy_grad) upstream.entropy = scale * (double)inputs->entropy_upstream[at];
+    return upstream;
+}
+
+static double inverse_temperature_of(const struct place *place, const struct cross_entropy_inputs *inputs) {
+    const struct cross_entropy_case *c = place->c;
+    const float inverse = (c->inverse_temperature != 0 ? c->inverse_temperature : 1)
+                        * (c->has_temperatures ? inputs->temperatures[place->row] : 1);
+    return inverse > 0 && isfinite(inverse) ? (double)inverse : (double)NAN;
 }
 
 /* Compares a counted row; the gradient goes to expected->grad. */
@@ -143,8 +156,9 @@ static struct cross_entropy_exact exact_row(const struct place *place, const str
                                             struct expected *expected) {
     const struct cross_entropy_case *c = place->c;
     for (int64_t j = 0; j < c->vocab; j++) expected->logits[j] = cross_entropy_get_logit(c, inputs, place->row, j);
-    return cross_entropy_exact_row(expected->logits, c->vocab, place->label, &expected->options, scale_of(place, inputs, expected),
-                                   place->outputs->grad ? expected->grad : NULL);
+    expected->options.inverse_temperature = inverse_temperature_of(place, inputs);
+    return cross_entropy_exact_row(expected->logits, c->vocab, place->label, &expected->options,
+                                   upstream_of(place, inputs, expected), place->outputs->grad ? expected->grad : NULL);
 }
 
 static void compare_counted_row(const struct place *place, const struct cross_entropy_inputs *inputs, struct expected *expected) {
@@ -181,7 +195,7 @@ static void compare_total(const struct cross_entropy_case *c, const struct cross
 static void open_expected(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
                           struct expected *expected) {
     *expected = (struct expected){
-        .options = {(double)c->label_smoothing, (double)c->z_loss, (double)c->softcap, NULL},
+        .options = {(double)c->label_smoothing, (double)c->z_loss, (double)c->softcap, NULL, 0},
         .logits = malloc((size_t)c->vocab * sizeof(double)),
         .weights = c->has_weights ? malloc((size_t)c->vocab * sizeof(double)) : NULL,
         .grad = malloc((size_t)c->vocab * sizeof *expected->grad),
@@ -259,6 +273,7 @@ void cross_entropy_check_row_alone(const struct test_device *device, const struc
     one.rows = 1, one.offset = offset, one.placement = placement;
     part.logits = (char *)inputs->logits + row * cross_entropy_logits_stride(c) * element;
     part.labels = (char *)inputs->labels + row * (int64_t)quern_dtype_bytes(c->labels_dtype);
+    part.temperatures = inputs->temperatures + row;
     part.upstream_count = 1;
     OPEN_OUTPUTS(alone, device, &one, &part);
     struct cross_entropy_outputs expected = {.loss = all->loss + row, .report = alone.report};

@@ -118,8 +118,8 @@ static int64_t preset_of_grad(const quern_cross_entropy_args *a) {
 }
 
 /* The upstream gradients may be in reverse order; the pointer is then to the last of the memory, which the fuzzer does not do. */
-static int64_t upstream_elements(const quern_cross_entropy_args *a) {
-    return !a->rows ? 0 : a->grad_loss_stride < 0 ? INT64_MAX / 8 : plus(times(a->rows - 1, a->grad_loss_stride), 1);
+static int64_t upstream_bytes(const quern_cross_entropy_args *a, int64_t stride) {
+    return !a->rows ? 0 : times(stride < 0 ? INT64_MAX / 8 : plus(times(a->rows - 1, stride), 1), sizeof(float));
 }
 
 #define ROWS(field, pointee) EXTENT(quern_cross_entropy_args, field, memory(times(a->rows, sizeof(pointee))))
@@ -128,7 +128,9 @@ EXTENT(quern_cross_entropy_args, labels, integers(a->rows, a->labels_dtype, labe
 EXTENT(quern_cross_entropy_args, loss,
        memory(a->reduction == QUERN_REDUCTION_NONE ? times(a->rows, sizeof(float)) : (int64_t)sizeof(float)))
 EXTENT(quern_cross_entropy_args, grad, matrix(a->rows, padded(a), a->grad_stride, preset_of_grad(a), grad_dtype(a)))
-EXTENT(quern_cross_entropy_args, grad_loss, memory(times(upstream_elements(a), sizeof(float))))
+EXTENT(quern_cross_entropy_args, grad_loss, memory(upstream_bytes(a, a->grad_loss_stride)))
+EXTENT(quern_cross_entropy_args, grad_log_prob, memory(upstream_bytes(a, a->grad_log_prob_stride)))
+EXTENT(quern_cross_entropy_args, grad_entropy, memory(upstream_bytes(a, a->grad_entropy_stride)))
 ONE(quern_cross_entropy_args, report, quern_cross_entropy_report)
 EXTENT(quern_cross_entropy_args, class_weights, memory(times(a->vocab, sizeof(float))))
 ROWS(lse, float)
@@ -136,6 +138,7 @@ ROWS(log_prob, float)
 ROWS(entropy, float)
 ROWS(argmax, int64_t)
 ROWS(stats, quern_row_stats)
+ROWS(inverse_temperatures, float)
 
 ARGS(quern_cross_entropy_workspace, quern_cross_entropy_args)
 ONE(quern_cross_entropy_workspace__parameters, bytes, size_t)

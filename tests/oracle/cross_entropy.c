@@ -12,7 +12,10 @@
 /* exp(t) turns the rounding of t = y - largest into a relative error: half an ulp of t, doubled. */
 #define EXPONENT_TOLERANCE 1.2e-7
 
-/* A capped logit is a quotient, a hyperbolic tangent good to two roundings, and a product: four halves of an fp32 ulp. */
+/*
+ * A capped logit is a quotient, a hyperbolic tangent good to two roundings, and a product: four halves of an fp32 ulp.  A temperature
+ * alone is fewer: a product, and log2(e) times it.
+ */
 #define SOFTCAP_TOLERANCE 2.4e-7
 
 enum row_kind cross_entropy_row_kind(int64_t label, int64_t ignore_index, int64_t vocab) {
@@ -21,6 +24,19 @@ enum row_kind cross_entropy_row_kind(int64_t label, int64_t ignore_index, int64_
 }
 
 double cross_entropy_capped(double logit, double softcap) { return softcap != 0 ? softcap * tanh(logit / softcap) : logit; }
+
+static double inverse_temperature(const struct cross_entropy_options *options) {
+    return options->inverse_temperature == 0 ? 1 : options->inverse_temperature;
+}
+
+double cross_entropy_y(double logit, const struct cross_entropy_options *options) {
+    return inverse_temperature(options) * cross_entropy_capped(logit, options->softcap);
+}
+
+/* Whether y is another number than the logit. */
+static bool is_rounded(const struct cross_entropy_options *options) {
+    return options->softcap != 0 || inverse_temperature(options) != 1;
+}
 
 /* A product in which 0 cancels even infinities and NaN. */
 static double part(double factor, double value) { return factor == 0 ? 0 : factor * value; }
@@ -64,7 +80,7 @@ static bool cap(struct row *row) {
     row->largest = (double)-INFINITY;
     row->argmax = -1;
     for (int64_t j = 0; j < row->vocab; j++) {
-        row->y[j] = cross_entropy_capped(row->x[j], row->options->softcap);
+        row->y[j] = cross_entropy_y(row->x[j], row->options);
         if (isnan(row->y[j]) || row->y[j] == (double)INFINITY) return false;
         if (row->y[j] > row->largest) row->largest = row->y[j], row->argmax = j;
     }
@@ -91,17 +107,17 @@ static void sum_terms(struct row *row) {
     long double smoothed = 0, weights = 0, moment = 0;
     for (int64_t j = 0; j < row->vocab; j++) {
         const double w = weight(row, j), p = exponential(row, j) / row->sum, down = row->largest - row->y[j];
-        const double magnitude = row->options->softcap != 0 ? fabs(row->y[j]) : 0;
+        const double magnitude = is_rounded(row->options) ? fabs(row->y[j]) : 0;
         weights += (long double)w;
         row->weight_magnitudes += fabs(w);
         smoothed += (long double)part(w, surprise(row, j));
         row->smoothed_magnitude += part(fabs(w), surprise(row, j));
         moment += (long double)part(p, down);
         row->spread += part(p, down * down);
-        row->mean_magnitude += p * magnitude;
-        if (j != row->label && row->others > 0) row->others_magnitude += exponential(row, j) / row->others * magnitude;
+        row->mean_magnitude += part(p, magnitude);
+        if (j != row->label && row->others > 0) row->others_magnitude += part(exponential(row, j) / row->others, magnitude);
         row->weighted_magnitude += fabs(w) * magnitude;
-        row->surprise_magnitude += part(p, surprise(row, j)) * magnitude;
+        row->surprise_magnitude += part(p, surprise(row, j) * magnitude);
     }
     row->weights = (double)weights;
     row->smoothed = (double)smoothed;
@@ -126,7 +142,7 @@ static struct cross_entropy_value lse_of(const struct row *row) {
  * otherwise it is at least log 2 and consists of two terms of one sign.
  */
 static struct cross_entropy_value log_prob_of(const struct row *row) {
-    const double magnitude = fabs(row->log_prob), y = row->options->softcap != 0 ? fabs(row->y[row->label]) : 0;
+    const double magnitude = fabs(row->log_prob), y = is_rounded(row->options) ? fabs(row->y[row->label]) : 0;
     if (row->y[row->label] < row->largest)
         return (struct cross_entropy_value){row->log_prob, ARITHMETIC_TOLERANCE * magnitude
                                                                + SOFTCAP_TOLERANCE * (y + row->mean_magnitude)};
@@ -176,7 +192,7 @@ static struct cross_entropy_value slope_of(const struct row *row, int64_t column
 
 /* A probability's relative error, from its exponent and from the logits that were capped. */
 static double probability_tolerance(const struct row *row, int64_t column) {
-    const double y = row->options->softcap != 0 ? fabs(row->y[column]) + row->mean_magnitude : 0;
+    const double y = is_rounded(row->options) ? fabs(row->y[column]) + row->mean_magnitude : 0;
     return ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * (row->largest - row->y[column]) + SOFTCAP_TOLERANCE * y;
 }
 
@@ -206,16 +222,68 @@ static struct cross_entropy_value grad_of_capped(const struct row *row, int64_t 
     return (struct cross_entropy_value){exact, tolerance};
 }
 
+/* That of log_prob: the label's from the sum over the other columns. */
+static struct cross_entropy_value log_prob_grad(const struct row *row, int64_t column) {
+    if (column == row->label) {
+        const double rest = row->others / row->sum;
+        return (struct cross_entropy_value){rest, rest * (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * row->gap
+                                                          + SOFTCAP_TOLERANCE * (row->others_magnitude + row->mean_magnitude))};
+    }
+    const double p = exponential(row, column) / row->sum;
+    return (struct cross_entropy_value){-p, part(p, probability_tolerance(row, column))};
+}
+
+/*
+ * That of the entropy in a column c: p[c] * sum of p[j] * (y[j] - y[c]).  A kernel subtracts two sums, whose terms are distances from
+ * an origin at most 2 + log_sum above the largest y.
+ */
+static struct cross_entropy_value entropy_grad(const struct row *row, int64_t column) {
+    const double p = exponential(row, column) / row->sum, down = row->largest - row->y[column];
+    if (p == 0) return (struct cross_entropy_value){0, 0};
+    const double y = is_rounded(row->options) ? fabs(row->y[column]) : 0, mean = down - row->moment, most = down + 2 + row->log_sum;
+    const double terms = 4 * ARITHMETIC_TOLERANCE * (row->moment + most)
+                       + 2 * EXPONENT_TOLERANCE * (row->spread + most * row->moment)
+                       + 2 * SOFTCAP_TOLERANCE * (row->surprise_magnitude + row->mean_magnitude * (2 * most + row->moment) + y);
+    return (struct cross_entropy_value){p * mean, p * (terms + probability_tolerance(row, column) * fabs(mean))};
+}
+
+/* The same for the largest column, if it is the label's: the distances from it do not cancel. */
+static struct cross_entropy_value confident_entropy_grad(const struct row *row) {
+    const double p = exponential(row, row->label) / row->sum;
+    long double sum = 0, tolerance = 0;
+    for (int64_t j = 0; j < row->vocab; j++) {
+        const double of = exponential(row, j) / row->sum, down = row->largest - row->y[j];
+        if (j == row->label || of == 0) continue;
+        sum += (long double)(of * down);
+        tolerance += (long double)(of * ((down + 1) * (ARITHMETIC_TOLERANCE + probability_tolerance(row, j))
+                                         + (is_rounded(row->options) ? 2 * SOFTCAP_TOLERANCE * fabs(row->largest) : 0)));
+    }
+    return (struct cross_entropy_value){-p * (double)sum, p * ((double)tolerance
+                                        + probability_tolerance(row, row->label) * (double)sum)};
+}
+
 static void fill(struct cross_entropy_value *grad, int64_t vocab, double value) {
     for (int64_t j = 0; grad && j < vocab; j++) grad[j] = (struct cross_entropy_value){value, 0};
 }
 
-static void make_gradient(const struct row *row, struct cross_entropy_exact *exact, double scale,
+static void add_product(struct cross_entropy_value *sum, struct cross_entropy_value value, double factor) {
+    sum->exact += value.exact * factor;
+    sum->tolerance += value.tolerance * fabs(factor);
+}
+
+static void make_gradient(const struct row *row, struct cross_entropy_exact *exact, struct cross_entropy_upstream upstream,
                           struct cross_entropy_value *grad) {
+    const double inverse = inverse_temperature(row->options);
     for (int64_t j = 0; j < row->vocab; j++) {
-        const struct cross_entropy_value slope = slope_of(row, j), capped = grad_of_capped(row, j, exact->lse);
-        grad[j].exact = capped.exact * slope.exact * scale;
-        grad[j].tolerance = (capped.tolerance * slope.exact + fabs(capped.exact) * slope.tolerance) * fabs(scale);
+        const struct cross_entropy_value slope = slope_of(row, j);
+        struct cross_entropy_value of_y = {0, 0};
+        add_product(&of_y, grad_of_capped(row, j, exact->lse), upstream.loss);
+        if (upstream.log_prob != 0) add_product(&of_y, log_prob_grad(row, j), upstream.log_prob);
+        const bool confident = j == row->label && row->y[j] == row->largest;
+        if (upstream.entropy != 0)
+            add_product(&of_y, confident ? confident_entropy_grad(row) : entropy_grad(row, j), upstream.entropy);
+        grad[j].exact = of_y.exact * slope.exact * inverse;
+        grad[j].tolerance = (of_y.tolerance * slope.exact + fabs(of_y.exact) * slope.tolerance) * inverse;
         exact->largest_grad = fmax(exact->largest_grad, fabs(grad[j].exact));
     }
 }
@@ -235,8 +303,8 @@ static struct cross_entropy_exact infinite_row(void) {
 }
 
 struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t vocab, int64_t label,
-                                                   const struct cross_entropy_options *options, double scale,
-                                                   struct cross_entropy_value *grad) {
+                                                   const struct cross_entropy_options *options,
+                                                   struct cross_entropy_upstream upstream, struct cross_entropy_value *grad) {
     struct row row = {.options = options, .x = logits, .vocab = vocab, .label = label,
                       .y = malloc((size_t)vocab * sizeof(double))};
     struct cross_entropy_exact exact;
@@ -253,8 +321,9 @@ struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t
         exact = (struct cross_entropy_exact){.lse = lse_of(&row), .log_prob = log_prob_of(&row), .entropy = entropy_of(&row),
                                              .largest = row.largest, .argmax = row.argmax};
         exact.loss = loss_of(&row, &exact);
-        exact.grad_sum = options->softcap != 0 ? (double)NAN : 2 * options->z_loss * exact.lse.exact * scale;
-        if (grad) make_gradient(&row, &exact, scale, grad);
+        exact.grad_sum = options->softcap != 0 ? (double)NAN : 2 * options->z_loss * exact.lse.exact * upstream.loss;
+        exact.grad_sum *= inverse_temperature(options);
+        if (grad) make_gradient(&row, &exact, upstream, grad);
     }
     free(row.y);
     return exact;
@@ -266,7 +335,7 @@ bool cross_entropy_argmax_is_close(const double *logits, int64_t vocab, int64_t 
                                    const struct cross_entropy_options *options, const struct cross_entropy_exact *row) {
     if (column == row->argmax) return true;
     if (options->softcap == 0 || row->argmax < 0 || column < 0 || column >= vocab) return false;
-    return cross_entropy_capped(logits[column], options->softcap) >= row->largest - 2 * SOFTCAP_TOLERANCE * fabs(row->largest);
+    return cross_entropy_y(logits[column], options) >= row->largest - 2 * SOFTCAP_TOLERANCE * fabs(row->largest);
 }
 
 bool cross_entropy_output_is_close(double stored, struct cross_entropy_value value) {

@@ -22,6 +22,12 @@ enum row_kind cross_entropy_row_kind(int64_t label, int64_t ignore_index, int64_
 struct cross_entropy_options {
     double label_smoothing, z_loss, softcap;
     const double *class_weights;  /* [vocab] or NULL */
+    double inverse_temperature;   /* of the row; 0: 1, NaN: the row is NaN */
+};
+
+/* What multiplies the gradients of a row's outputs. */
+struct cross_entropy_upstream {
+    double loss, log_prob, entropy;
 };
 
 /* A value and the allowed error of a kernel's value, before the latter is rounded to its type. */
@@ -34,14 +40,18 @@ struct cross_entropy_exact {
     double largest;         /* y */
     int64_t argmax;         /* the first column with the largest y; -1: nothing but -infinity, or NaN or +infinity */
     double largest_grad;    /* largest magnitude in the gradient */
-    double grad_sum;        /* what the gradient of y sums to, by the loss's own invariance: 2 z_loss lse; NaN with a softcap */
+    double grad_sum;        /* what the gradient sums to, by invariance: that of log_prob and entropy to 0, that of the loss to
+                               2 z_loss lse; NaN with a softcap */
     bool infinite;          /* every y is -infinity */
 };
 
-/* The outputs and, unless grad is NULL, the gradient [vocab] of a counted row; scale multiplies the gradient. */
+/* The outputs and, unless grad is NULL, the gradient [vocab] of a counted row. */
 struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t vocab, int64_t label,
-                                                   const struct cross_entropy_options *options, double scale,
-                                                   struct cross_entropy_value *grad);
+                                                   const struct cross_entropy_options *options,
+                                                   struct cross_entropy_upstream upstream, struct cross_entropy_value *grad);
+
+/* The y of a logit. */
+double cross_entropy_y(double logit, const struct cross_entropy_options *options);
 
 /* The logit after the softcap (0: none). */
 double cross_entropy_capped(double logit, double softcap);

@@ -119,7 +119,8 @@ static void check_entropies_of(const struct test_device *device, struct cross_en
     for (int64_t r = 0; r < c->rows; r++) {
         load_row(&d, c, &inputs, r);
         const int64_t label = cross_entropy_get_label(c, &inputs, r);
-        const double exact = cross_entropy_exact_row(d.logits, c->vocab, label, &d.options, 1, d.grad).entropy.exact;
+        const double exact = cross_entropy_exact_row(d.logits, c->vocab, label, &d.options,
+                                                     (struct cross_entropy_upstream){.loss = 1}, d.grad).entropy.exact;
         check(fabs((double)outputs.entropy[r] - exact) <= ENTROPY_BOUND * fmax(1, exact),
               "row %lld: entropy %.9g instead of %.9g [%s]", (long long)r, (double)outputs.entropy[r], exact,
               cross_entropy_describe(c));

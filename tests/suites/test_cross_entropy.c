@@ -46,6 +46,15 @@ static int choose(int *n, int choices) {
     return choice;
 }
 
+/* The options of a policy gradient: each with each within 36 cases. */
+static void set_policy(struct cross_entropy_case *c, int k) {
+    static const float inverses[] = {0, 0.7f, 1, 3};
+    c->has_log_prob_grad = k / 4 % 3 == 1;
+    c->has_entropy_grad = k / 2 % 3 == 1;
+    c->inverse_temperature = inverses[k % 4];
+    c->has_temperatures = k % 9 == 4;
+}
+
 /* The k-th case: its choices are those of i, and what is below them cycles at other rates. */
 static struct cross_entropy_case combination(const struct quern_kernel *row, int i, int k) {
     static const float smoothings[] = {0, 0.1f, 1}, caps[] = {0, 4, 50}, z_losses[] = {0, 1e-2f};
@@ -62,6 +71,7 @@ static struct cross_entropy_case combination(const struct quern_kernel *row, int
     if (is_full(row)) c.softcap = caps[choose(&n, 3)];
     if (is_full(row)) c.label_smoothing = smoothings[choose(&n, 3)];
     if (is_full(row)) c.has_weights = choose(&n, 2);
+    if (is_full(row)) set_policy(&c, k);
     c.ignored_every = 3 + k % 2;
     c.grad_scale = k % 3 ? 0.5f : 1024;
     c.shards = k % 5 > 2 ? 1 + k % 4 : 0;
@@ -227,7 +237,7 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy, zero_rows) {
 /* ---- distributions: each option keeps its precision for any range of logits ---- */
 
 /* One at a time, and all: a plain kernel has the first two. */
-enum { WITHOUT, Z_LOSS, SMOOTHING, SOFTCAP, WEIGHTS, ALL, OPTIONS };
+enum { WITHOUT, Z_LOSS, SMOOTHING, SOFTCAP, WEIGHTS, TEMPERATURE, LOG_PROB, ENTROPY, ALL, OPTIONS };
 
 static int options_of(const struct quern_kernel *row) { return is_full(row) ? OPTIONS : SMOOTHING; }
 
@@ -236,6 +246,9 @@ static void set_option(struct cross_entropy_case *c, int option) {
     c->z_loss = option == Z_LOSS || option == ALL ? 1e-3f : 0;
     c->softcap = option == SOFTCAP || option == ALL ? 30 : 0;
     c->has_weights = option == WEIGHTS || option == ALL;
+    c->inverse_temperature = option == TEMPERATURE || option == ALL ? 0.8f : 0;
+    c->has_log_prob_grad = option == LOG_PROB || option == ALL;
+    c->has_entropy_grad = option == ENTROPY || option == ALL;
 }
 
 static const struct distribution {
@@ -347,7 +360,7 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy, rows_that_weigh_nothing) {
     }
 }
 
-/* ---- the gradient against the kernel's own loss, without the oracle's formulas ---- */
+/* ---- the gradient against the kernel's own outputs, without the oracle's formulas ---- */
 
 enum { SLOPES = 21, LABEL = 4 };
 
@@ -361,20 +374,58 @@ static void check_slope(const struct test_device *device, const struct cross_ent
             cross_entropy_set_logit(c, &inputs, r, j, (double)(j % 5) / 4 - 0.5 + (j == r / 2 ? (r % 2 ? -h : h) : 0));
     }
     OPEN_OUTPUTS(outputs, device, c, &inputs);
+    const double of_log_prob = c->has_log_prob_grad ? (double)*inputs.log_prob_upstream : 0;
+    const double of_entropy = c->has_entropy_grad ? (double)*inputs.entropy_upstream : 0;
     for (int64_t j = 0; j < SLOPES; j++) {
-        const double slope = ((double)outputs.loss[2 * j] - (double)outputs.loss[2 * j + 1]) / (2 * h);
+        double change = (double)outputs.loss[2 * j] - (double)outputs.loss[2 * j + 1];
+        if (c->outputs) change += of_log_prob * ((double)outputs.log_prob[2 * j] - (double)outputs.log_prob[2 * j + 1]);
+        if (c->outputs) change += of_entropy * ((double)outputs.entropy[2 * j] - (double)outputs.entropy[2 * j + 1]);
+        const double slope = change / (2 * h);
         const double grad = (double)((float *)outputs.grad)[2 * SLOPES * SLOPES + j];
         check(fabs(slope - grad) < 1e-4, "column %d: the gradient is %g, the slope %g [%s]", (int)j, grad, slope,
               cross_entropy_describe(c));
     }
 }
 
-TEST_CROSS_ENTROPY_ROWS(cross_entropy, gradient_is_the_slope_of_the_loss) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, gradient_is_the_slope_of_the_outputs) {
     for (int option = WITHOUT; option < options_of(row) && dtype_of(row) == QUERN_F32; option++) {
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 2 * SLOPES + 1, .vocab = SLOPES);
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 2 * SLOPES + 1, .vocab = SLOPES,
+                                                         .upstream_stride = 0, .outputs = is_full(row) ? WANT_EVERYTHING : 0);
         set_option(&c, option);
         if (c.softcap != 0) c.softcap = 2;
         if (c.z_loss != 0) c.z_loss = 0.125f;
         check_slope(device, &c);
     }
+}
+
+/* ---- temperatures ---- */
+
+/* A row whose temperature is no number above 0 is NaN, and no other row is. */
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, temperatures_that_are_none) {
+    static const float bad[] = {0, -1, NAN, INFINITY, 0x1p-149f};
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 2 * COUNT(bad), .vocab = 70,
+                                                     .outputs = WANT_EVERYTHING, .inverse_temperature = 0.25f,
+                                                     .has_temperatures = true, .has_entropy_grad = true);
+    if (!is_full(row)) return;
+    OPEN_INPUTS(inputs, &c);
+    for (size_t i = 0; i < COUNT(bad); i++) inputs.temperatures[2 * i] = bad[i];
+    for (c.shards = 0; c.shards < 3; c.shards++) cross_entropy_check_inputs(device, &c, &inputs);
+    c.softcap = 20;
+    cross_entropy_check_inputs(device, &c, &inputs);
+}
+
+/* Masked columns and labels: 0 times an infinite distance is not NaN in the gradient of the entropy. */
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, entropy_of_masked_columns) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 4, .vocab = 700, .inverse_temperature = 2,
+                                                     .outputs = WANT_EVERYTHING, .has_entropy_grad = true, .has_log_prob_grad = true);
+    if (!is_full(row)) return;
+    OPEN_INPUTS(inputs, &c);
+    for (int64_t j = 0; j < c.vocab; j++) {
+        const int64_t first = cross_entropy_get_label(&c, &inputs, 0), second = cross_entropy_get_label(&c, &inputs, 1);
+        if (j % 3 && j != first) cross_entropy_set_logit(&c, &inputs, 0, j, -INFINITY);
+        if (j != second) cross_entropy_set_logit(&c, &inputs, 1, j, -INFINITY);
+        cross_entropy_set_logit(&c, &inputs, 2, j, -INFINITY);
+    }
+    cross_entropy_set_logit(&c, &inputs, 3, cross_entropy_get_label(&c, &inputs, 3), -INFINITY);
+    for (c.shards = 0; c.shards < 4; c.shards += 3) cross_entropy_check_inputs(device, &c, &inputs);
 }

@@ -95,7 +95,7 @@ Test(fields_cross_entropy, no_rows) {
     static const size_t of_rows[] = {
 #define PLACE(field) offsetof(quern_cross_entropy_args, field)
         PLACE(logits), PLACE(labels), PLACE(grad), PLACE(grad_loss), PLACE(lse), PLACE(log_prob), PLACE(entropy), PLACE(argmax),
-        PLACE(stats)};
+        PLACE(stats), PLACE(inverse_temperatures), PLACE(grad_log_prob), PLACE(grad_entropy)};
     const struct call *const calls[] = {&call_of_quern_cross_entropy, &call_of_quern_cross_entropy_stats,
                                         &call_of_quern_cross_entropy_combine, &call_of_quern_cross_entropy_gradient};
     quern_linear_cross_entropy_args *layer = &layer_args;
@@ -104,10 +104,11 @@ Test(fields_cross_entropy, no_rows) {
     fields_open(QUERN_CROSS_ENTROPY);
     for (int i = 0; i < 12; i++) {
         fields_prepare(calls[i % 4]);
-        /* No row has a value of grad_loss, so nothing is subtracted from its address. */
+        /* No row has an upstream gradient, so nothing is subtracted from its address. */
         const void *const places[] = {NULL, loss_args.labels, (const void *)(UINTPTR_MAX - 63)};
         for (size_t k = 0; k < COUNT(of_rows); k++) memcpy((char *)&loss_args + of_rows[k], &places[i / 4], sizeof(void *));
-        loss_args.grad_loss_stride = -(1 << 20), loss_args.padded_vocab = loss_args.logits_stride = loss_args.grad_stride = 0;
+        loss_args.grad_loss_stride = loss_args.grad_log_prob_stride = loss_args.grad_entropy_stride = -(1 << 20);
+        loss_args.padded_vocab = loss_args.logits_stride = loss_args.grad_stride = 0;
         ACCEPTED(loss_args.rows = 0);
     }
     /* Weight is not read, and d_weight is still written. */

@@ -56,7 +56,8 @@ static void check_far_rows(const struct test_device *device, quern_dtype dtype, 
             dtype_store(dtype, logits, r * far + j, (r + 1) * j % 17 / 4.0);
             row[j] = dtype_load(dtype, logits, r * far + j);
         }
-        exact[r] = cross_entropy_exact_row(row, VOCAB, labels[r], &plain, r + 1, expected[r]);
+        exact[r] = cross_entropy_exact_row(row, VOCAB, labels[r], &plain,
+                                           (struct cross_entropy_upstream){.loss = r + 1}, expected[r]);
     }
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.logits_dtype = dtype, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;

@@ -63,6 +63,8 @@ static void check_rest(const char *name, const void *rest, size_t bytes) {
 static void take_loss_defaults(quern_cross_entropy_args *loss) {
     TAKE(*loss, ignore_index, -100);
     TAKE(*loss, grad_loss_stride, 1);
+    TAKE(*loss, grad_log_prob_stride, 1);
+    TAKE(*loss, grad_entropy_stride, 1);
     TAKE(*loss, grad_scale, 1.0f);
 }
 

@@ -162,6 +162,12 @@ class quern_cross_entropy_args(Structure):
         ("first_column", c_int64),
         ("global_vocab", c_int64),
         ("strict_labels", c_int32),
+        ("inverse_temperature", c_float),
+        ("inverse_temperatures", c_void_p),
+        ("grad_log_prob", c_void_p),
+        ("grad_log_prob_stride", c_int64),
+        ("grad_entropy", c_void_p),
+        ("grad_entropy_stride", c_int64),
     ]
 class quern_gemm_args(Structure):
     _fields_ = [

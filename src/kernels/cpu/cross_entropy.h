@@ -28,7 +28,7 @@
  * no test for the label, and the sum over the other columns is available directly.  A confident row's loss and label gradient get
  * their precision from that sum.
  *
- * The full kernels support softcap, label smoothing, class weights, entropy and argmax.  They have separate loops for the usual
+ * The full kernels support softcap, temperature, label smoothing, class weights, argmax, and entropy with its gradient.  They have separate loops for the usual
  * combinations.  A softcap's slope is computed from the logit in the gradient pass: to keep it would cost as much in the cache.
  * With AVX-512, 32 columns with all options take 44 vector instructions in the forward pass (2 to load, 2 for the largest and
  * smallest logit, 12 for the softcap, 14 for the powers of 2, 8 for the smoothing with class weights, 4 for the entropy, 2 for the
@@ -43,9 +43,12 @@
 #include "kernels/cpu/cross_entropy_parts.h"
 #include "kernels/cross_entropy_row.h"
 
-/* If the problem has none, it is not used. */
-SPECIALISED struct softcap softcap_of(const struct quern_cross_entropy_problem *problem) {
-    return problem->softcap != 0.0f ? softcap_at(problem->softcap) : (struct softcap){0};
+/* The softcap and the temperature of a row. */
+SPECIALISED struct softcap softcap_of(const struct quern_cross_entropy_problem *problem, int64_t row, bool full) {
+    const float inverse_temperature = full ? quern_row_inverse_temperature(problem, row) : 1.0f;
+    if (full && problem->softcap != 0.0f)
+        return softcap_at(problem->softcap, inverse_temperature);
+    return (struct softcap){.inverse_temperature = inverse_temperature};
 }
 
 /* label: its column among all columns, or -1 for a skipped row.  scratch: NULL to keep nothing. */
@@ -85,8 +88,8 @@ SPECIALISED void write_row(const struct row *row, const struct quern_row_gradien
 
 SPECIALISED void run_rows(const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch,
                           bool full) {
-    const struct softcap softcap = softcap_of(problem);
     for (int64_t index = first_row; index < end_row; index++) {
+        const struct softcap softcap = softcap_of(problem, index, full);
         const int64_t label = quern_row_label(problem, index);
         const struct row row = row_at(problem, &softcap, index, label, problem->grad ? scratch : NULL);
         const quern_row_stats stats = label < 0 ? quern_row_nothing() : sum_row(&row, full);
@@ -104,7 +107,7 @@ SPECIALISED void run_rows(const struct quern_cross_entropy_problem *problem, int
 SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t part,
                            const struct quern_kept_values *kept, bool full) {
     const int64_t label = quern_row_label(problem, index);
-    const struct softcap softcap = softcap_of(problem);
+    const struct softcap softcap = softcap_of(problem, index, full);
     const struct row row = row_at(problem, &softcap, index, label, kept->values);
     problem->parts[part * problem->rows + index] =
         label < 0 ? quern_row_nothing() : sum_part(&row, part, cursor_of_part(kept->of_row ? part : 0), full);
@@ -113,7 +116,7 @@ SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, in
 SPECIALISED void run_gradient(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t part,
                               const struct quern_kept_values *kept, bool full) {
     const int64_t label = quern_row_label(problem, index);
-    const struct softcap softcap = softcap_of(problem);
+    const struct softcap softcap = softcap_of(problem, index, full);
     const struct row row = row_at(problem, &softcap, index, label, kept->values);
     const struct quern_row_values values = quern_row_values(&problem->stats[index]);
     const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &problem->stats[index], &values);

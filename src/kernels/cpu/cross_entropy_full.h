@@ -1,5 +1,5 @@
 /*
- * The forward pass of full kernels over a piece, with softcap, smoothing and entropy in the loop that computes the exponentials.
+ * The forward pass of full kernels over a piece, with softcap, temperature, smoothing and entropy in the loop that computes the exponentials.
  * Included by cross_entropy_parts.h.  A logit is read from DRAM once, as in the plain kernels.  The class weights (4 bytes per
  * column, read) stay in the cache.  Each group of logits is examined first, to decide for the whole group whether the softcap's
  * polynomials suffice; the gradient pass decides the same.
@@ -14,6 +14,7 @@
 struct full_wants {
     bool centred, kept, softcap, smoothing, class_weights, entropy;
     bool in_reach;             /* of a softcap: see struct origin */
+    bool temperature;          /* one that is not 1 */
 };
 
 /* A pass over a piece: its options, inputs and outputs. */
@@ -87,8 +88,12 @@ SPECIALISED void join_sums(struct full_sums *sums, const struct full_sums *more,
 /* ---- y without a limit ---- */
 
 /* y itself; the columns beyond a tail stay -infinity. */
-SPECIALISED struct vector_pair value_of(const struct softcap *softcap, struct vector_pair x, int64_t columns, bool is_capped) {
-    if (!is_capped)
+SPECIALISED struct vector_pair value_of(const struct softcap *softcap, struct vector_pair x, int64_t columns,
+                                        struct full_wants wants) {
+    const vector inverse_temperature = vector_broadcast(softcap->inverse_temperature);
+    if (!wants.softcap && wants.temperature)
+        return (struct vector_pair){x.first * inverse_temperature, x.second * inverse_temperature};
+    if (!wants.softcap)
         return x;
     const element zeros[PAIR] = {0};
     struct vector_pair y = {softcap_both(x.first, softcap).value, softcap_both(x.second, softcap).value};
@@ -117,7 +122,7 @@ SPECIALISED struct vector_pair moment_distances(const struct full_pass *pass, st
 /* One pair, of which `columns` columns exist; returns the sum of its exponentials. */
 SPECIALISED total add_unlimited(const struct full_pass *pass, int64_t column, int64_t columns, struct vector_pair x,
                                 enum reach reach, struct full_wants wants, struct full_sums *sums) {
-    const struct vector_pair y = value_of(&pass->softcap, x, columns, wants.softcap);
+    const struct vector_pair y = value_of(&pass->softcap, x, columns, wants);
     const struct vector_pair e = pair_exponentials(y, &pass->bounds, reach);
     if (wants.kept)
         store_pair(pass->exponentials + column, e);
@@ -140,10 +145,10 @@ struct capped_pair {
     struct vector_pair x, factor;
 };
 
-SPECIALISED struct capped_pair cap_pair(const struct full_pass *pass, struct vector_pair x, bool near) {
+SPECIALISED struct capped_pair cap_pair(const struct softcap *softcap, struct vector_pair x, bool near) {
     if (near)
-        return (struct capped_pair){x, {softcap_factor(x.first, &pass->softcap), softcap_factor(x.second, &pass->softcap)}};
-    const struct softcap_product first = softcap_any(x.first, &pass->softcap), second = softcap_any(x.second, &pass->softcap);
+        return (struct capped_pair){x, {softcap_factor(x.first, softcap), softcap_factor(x.second, softcap)}};
+    const struct softcap_product first = softcap_any(x.first, softcap), second = softcap_any(x.second, softcap);
     return (struct capped_pair){{first.x, second.x}, {first.factor, second.factor}};
 }
 
@@ -160,7 +165,7 @@ SPECIALISED void weigh_capped(const struct full_pass *pass, int64_t column, stru
 /* The same as add_unlimited(). */
 SPECIALISED total add_capped(const struct full_pass *pass, int64_t column, int64_t columns, struct vector_pair x, bool near,
                              struct full_wants wants, struct full_sums *sums) {
-    const struct capped_pair y = cap_pair(pass, x, near);
+    const struct capped_pair y = cap_pair(&pass->softcap, x, near);
     struct vector_pair e = {exponential_of_product(y.x.first, y.factor.first, &pass->roots, POWERS_ARE_EXACT),
                             exponential_of_product(y.x.second, y.factor.second, &pass->roots, POWERS_ARE_EXACT)};
     if (columns < PAIR) {
@@ -265,7 +270,7 @@ static void weigh_rest(const struct full_piece *piece, int64_t column, int64_t c
         const element *logits = piece->logits + column;
         element tail[PAIR];
         const struct vector_pair x = pair_load_element(pair_or_tail(logits, columns - column, tail, *logits));
-        weigh_carefully(value_of(piece->softcap, x, PAIR, piece->wants.softcap), load_weights(weights, columns - column), origin,
+        weigh_carefully(value_of(piece->softcap, x, PAIR, piece->wants), load_weights(weights, columns - column), origin,
                         &sums->weighted, &sums->weights);
     }
 }
@@ -285,6 +290,12 @@ static void finish_weighing(const struct full_piece *piece, int64_t columns, con
     weigh_rest(piece, 0, columns, result);
 }
 
+/* The lowest logit whose y has an exponential, or one just above. */
+SPECIALISED float lowest_logit(const struct full_piece *piece, struct full_wants wants) {
+    const float lowest = lowest_of(piece->origin.of), logit = lowest / piece->softcap->inverse_temperature;
+    return wants.temperature ? logit + 0x1p-20f * fabsf(logit) : lowest;
+}
+
 /* Runs as in the plain pass.  Without a softcap, the logits alone tell whether one is too low. */
 SPECIALISED struct piece_sums full_pass(const struct full_piece *piece, int64_t columns, struct full_wants wants) {
     const struct full_pass pass = full_pass_over(piece);
@@ -292,7 +303,7 @@ SPECIALISED struct piece_sums full_pass(const struct full_piece *piece, int64_t 
     const enum reach careful = wants.centred ? CENTRED : COMPARED;
     const bool looks = RANGE_FINDS_LOW && !wants.centred && !wants.softcap;
     bool is_low = !looks;
-    struct full_state state = {.range = range_over(lowest_of(piece->origin.of)), .run = no_sums()};
+    struct full_state state = {.range = range_over(lowest_logit(piece, wants)), .run = no_sums()};
     struct full_sums sums = no_sums();
     int64_t column = 0;
     for (int64_t end; column < whole; column = end) {
@@ -327,7 +338,15 @@ static struct piece_sums full_sums(const struct full_piece *piece, int64_t colum
     const struct full_wants capped_weighed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1};
     const struct full_wants all = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
     const struct full_wants all_but_softcap = {.kept = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
-    if (wants.centred || !wants.kept || wants.softcap != wants.in_reach || (wants.entropy && !wants.class_weights))
+    const struct full_wants entropy = {.kept = 1, .entropy = 1}, warm = {.kept = 1, .temperature = 1};
+    const struct full_wants warm_entropy = {.kept = 1, .temperature = 1, .entropy = 1};
+    if (wants.centred || !wants.kept || wants.softcap != wants.in_reach)
+        return full_pass(piece, columns, wants);
+    if (wants.entropy && !wants.smoothing && !wants.softcap)
+        return wants.temperature ? full_pass(piece, columns, warm_entropy) : full_pass(piece, columns, entropy);
+    if (wants.temperature && !wants.smoothing && !wants.softcap)
+        return full_pass(piece, columns, warm);
+    if ((wants.entropy && !wants.class_weights) || (wants.temperature && !wants.softcap))
         return full_pass(piece, columns, wants);
     if (wants.entropy)
         return wants.softcap ? full_pass(piece, columns, all) : full_pass(piece, columns, all_but_softcap);

@@ -10,67 +10,78 @@
 
 #include "kernels/cpu/cross_entropy_parts.h"
 
-#if LOGITS_BITS == 32
 /*
- * The factor of the exponentials, for fp32 gradients: a power of two, and a sum of two floats.  The power is 1 unless the factor is
- * so small that the second float would be subnormal.  Each product is less than a unit in the last place from the exact one.  So
- * rows whose sums differ only in their last bits, as those of shards do, have gradients that are equal or neighbours.
+ * The factor of the exponentials: high, or high and low, plus tilt times a distance.  All of them are multiplied by a power of two,
+ * which is 1 unless they are so small that one of them could be subnormal.
  */
 struct factor {
-    vector power, high, low;
+    vector power, high, low, tilt;
 };
 
-/* Whether the power is used: for a small factor, so that the second float is a normal number. */
-static inline bool is_twice(double factor) {
-    return fabs(factor) < 0x1p-4;
+/* Factor and tilt of a piece, times 2^EXPONENTIAL_BIAS. */
+struct slope {
+    double factor, tilt;
+};
+
+static inline double slope_magnitude(struct slope slope) { return fmax(fabs(slope.factor), fabs(slope.tilt)); }
+
+static inline struct factor factor_times(struct slope slope, double power, double multiple) {
+    const double factor = slope.factor * multiple;
+    const float high = (float)factor;
+    return (struct factor){vector_broadcast((float)power), vector_broadcast(high),
+                           vector_broadcast((float)(factor - (double)high)), vector_broadcast((float)(slope.tilt * multiple))};
 }
+
+#if LOGITS_BITS == 32
+/*
+ * For fp32 gradients the factor is a sum of two floats.  Each product is less than a unit in the last place from the exact one.  So
+ * rows whose sums differ only in their last bits, as those of shards do, have gradients that are equal or neighbours.
+ */
+enum { FACTOR_HAS_REST = 1 };
+
+/* Whether the power is used: for a small factor, so that the second float is a normal number. */
+static inline bool is_twice(struct slope slope) { return slope_magnitude(slope) < 0x1p-4; }
 
 /* The power is at least 2^-126, and the rest at most 2^-24: a product with the power is exact unless the gradient vanishes. */
-static inline struct factor factor_of(double factor) {
-    double rest = factor * EXPONENTIAL_UNBIAS, power = 1;
-    if (is_twice(factor)) {
-        int exponent;
-        const double mantissa = frexp(factor, &exponent);
-        const int of_rest = exponent + 30 < -24 ? exponent + 30 : -24;
-        rest = ldexp(mantissa, of_rest);
-        power = ldexp(EXPONENTIAL_UNBIAS, exponent - of_rest);
-    }
-    const float high = (float)rest;
-    return (struct factor){vector_broadcast((float)power), vector_broadcast(high), vector_broadcast((float)(rest - (double)high))};
-}
-
-static inline vector times_factor(vector x, const struct factor *factor, bool twice) {
-    if (twice)
-        x *= factor->power;
-    return vector_multiply_add(x, factor->high, x * factor->low);
+static inline struct factor factor_of(struct slope slope) {
+    if (!is_twice(slope))
+        return factor_times(slope, 1, EXPONENTIAL_UNBIAS);
+    int exponent;
+    frexp(slope_magnitude(slope), &exponent);
+    const int of_rest = exponent + 30 < -24 ? exponent + 30 : -24;
+    return factor_times(slope, ldexp(EXPONENTIAL_UNBIAS, exponent - of_rest), ldexp(1, of_rest - exponent));
 }
 
 #else
 /*
- * The factor of the exponentials, rounded once: the factor / 2^EXPONENTIAL_BIAS or, if that is not a normal fp32, two normal
- * factors.  The product with the power is exact unless the gradient vanishes.
+ * For 16-bit gradients it is one float.  The product with the power is exact unless the gradient vanishes.
  */
-struct factor {
-    vector power, high;
-};
+enum { FACTOR_HAS_REST = 0 };
 
-/* Whether both factors are used. */
-static inline bool is_twice(double factor) {
-    return fabs(factor) * EXPONENTIAL_UNBIAS < FLT_MIN;
-}
+static inline bool is_twice(struct slope slope) { return slope_magnitude(slope) * EXPONENTIAL_UNBIAS < FLT_MIN; }
 
-static inline struct factor factor_of(double factor) {
-    if (is_twice(factor))
-        return (struct factor){vector_broadcast((float)EXPONENTIAL_UNBIAS * 0x1p-24f), vector_broadcast((float)(factor * 0x1p24))};
-    return (struct factor){vector_broadcast(1.0f), vector_broadcast((float)(factor * EXPONENTIAL_UNBIAS))};
+static inline struct factor factor_of(struct slope slope) {
+    return is_twice(slope) ? factor_times(slope, EXPONENTIAL_UNBIAS * 0x1p-24, 0x1p24) : factor_times(slope, 1, EXPONENTIAL_UNBIAS);
 }
+#endif
 
 static inline vector times_factor(vector x, const struct factor *factor, bool twice) {
     if (twice)
         x *= factor->power;
+    if (FACTOR_HAS_REST)
+        return vector_multiply_add(x, factor->high, x * factor->low);
     return x * factor->high;
 }
-#endif
+
+/* The same with the tilt. */
+static inline vector times_tilted(vector x, vector distance, const struct factor *factor, bool twice) {
+    if (twice)
+        x *= factor->power;
+    const vector high = vector_multiply_add(factor->tilt, distance, factor->high);
+    if (FACTOR_HAS_REST)
+        return vector_multiply_add(x, high, x * factor->low);
+    return x * high;
+}
 
 SPECIALISED struct vector_pair pair_times_factor(const float *exponentials, const struct factor *factor, bool twice) {
     const struct vector_pair x = pair_load_f32(exponentials);
@@ -91,6 +102,7 @@ SPECIALISED void plain_products(const float *exponentials, int64_t columns, stru
 struct beside_wants {
     bool twice;                /* both factors */
     bool softcap, class_weights, uniform;
+    bool tilt, temperature;
 };
 
 struct beside {
@@ -99,14 +111,37 @@ struct beside {
     struct factor factor;
     struct softcap softcap;
     vector uniform;            /* negated; added for each class weight */
+    vector origin;             /* of the tilt's distances: in powers of 2 if y is capped */
     uint64_t far;              /* as in struct quern_kept_piece */
     struct beside_wants wants;
 };
 
-/* One pair: (exponential * factor - uniform * weight) * slope. */
+/* From the row's origin, of which columns without an exponential have a finite one. */
+SPECIALISED struct vector_pair tilt_distances(const struct beside *beside, struct vector_pair x, bool near,
+                                              struct beside_wants wants) {
+    const vector least = vector_broadcast(LEAST_DISTANCE), inverse_temperature = vector_broadcast(beside->softcap.inverse_temperature);
+    struct capped_pair y = {x, {inverse_temperature, inverse_temperature}};
+    if (wants.softcap)
+        y = cap_pair(&beside->softcap, x, near);
+    else if (!wants.temperature)
+        return (struct vector_pair){vector_max(least, x.first - beside->origin), vector_max(least, x.second - beside->origin)};
+    return (struct vector_pair){vector_max(least, vector_multiply_add(y.x.first, y.factor.first, -beside->origin)),
+                                vector_max(least, vector_multiply_add(y.x.second, y.factor.second, -beside->origin))};
+}
+
+/* One pair: (exponential * (factor + tilt * distance) - uniform * weight) * slope. */
 SPECIALISED struct vector_pair with_options(const struct beside *beside, const float *exponentials, int64_t column, int64_t columns,
                                             bool near, struct beside_wants wants) {
-    struct vector_pair x = pair_times_factor(exponentials + column, &beside->factor, wants.twice);
+    struct vector_pair x, logits = {0};
+    if (wants.softcap || wants.tilt)
+        logits = load_pair(beside->logits + column, columns);
+    if (wants.tilt) {
+        const struct vector_pair e = pair_load_f32(exponentials + column), distance = tilt_distances(beside, logits, near, wants);
+        x.first = times_tilted(e.first, distance.first, &beside->factor, wants.twice);
+        x.second = times_tilted(e.second, distance.second, &beside->factor, wants.twice);
+    } else {
+        x = pair_times_factor(exponentials + column, &beside->factor, wants.twice);
+    }
     if (wants.class_weights) {
         const struct vector_pair weights = load_weights(beside->class_weights + column, columns);
         x.first = vector_multiply_add(beside->uniform, weights.first, x.first);
@@ -116,7 +151,6 @@ SPECIALISED struct vector_pair with_options(const struct beside *beside, const f
         x.second += beside->uniform;
     }
     if (wants.softcap) {
-        const struct vector_pair logits = load_pair(beside->logits + column, columns);
         x.first *= near ? softcap_slope(logits.first, &beside->softcap) : softcap_any_slope(logits.first, &beside->softcap);
         x.second *= near ? softcap_slope(logits.second, &beside->softcap) : softcap_any_slope(logits.second, &beside->softcap);
     }
@@ -149,7 +183,10 @@ SPECIALISED void full_products(struct beside beside, const float *exponentials, 
 static void full_gradient(const struct beside *beside, const float *exponentials, int64_t columns, element *grad) {
     const struct beside_wants wants = beside->wants, capped = {.softcap = 1}, capped_uniform = {.softcap = 1, .uniform = 1};
     const struct beside_wants capped_weighed = {.softcap = 1, .class_weights = 1};
-    if (wants.twice || !wants.softcap)
+    const struct beside_wants tilted = {.tilt = 1}, warm_tilted = {.tilt = 1, .temperature = 1};
+    if (wants.tilt && !wants.twice && !wants.softcap && !wants.uniform)
+        full_products(*beside, exponentials, columns, grad, wants.temperature ? warm_tilted : tilted);
+    else if (wants.twice || wants.tilt || !wants.softcap)
         full_products(*beside, exponentials, columns, grad, wants);
     else if (wants.class_weights)
         full_products(*beside, exponentials, columns, grad, capped_weighed);
@@ -164,21 +201,27 @@ static void fill(element *grad, int64_t column, int64_t end, element value) {
         grad[column] = value;
 }
 
-static struct beside beside_piece(const struct row *row, int64_t column, const struct quern_row_gradient *gradient, double factor,
-                                  uint64_t far) {
+static struct beside beside_piece(const struct row *row, int64_t column, const struct quern_row_gradient *gradient,
+                                  struct slope slope, uint64_t far) {
     const struct quern_cross_entropy_problem *problem = row->problem;
+    const bool softcap = problem->softcap != 0.0f;
+    if (softcap)
+        slope.tilt *= EXPONENTIAL_LN_2;
     return (struct beside){
         .logits = row->logits + column,
         .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
-        .factor = factor_of(factor),
+        .factor = factor_of(slope),
         .softcap = *row->softcap,
         .uniform = vector_broadcast(-(float)gradient->uniform),
+        .origin = vector_broadcast((float)gradient->origin * (softcap ? LOG2_E : 1.0f)),
         .far = far,
         .wants = {
-            .twice = is_twice(factor),
-            .softcap = problem->softcap != 0.0f,
+            .twice = is_twice(slope),
+            .softcap = softcap,
             .class_weights = problem->class_weights && gradient->uniform != 0,
             .uniform = gradient->uniform != 0,
+            .tilt = slope.tilt != 0,
+            .temperature = row->softcap->inverse_temperature != 1.0f,
         },
     };
 }
@@ -191,22 +234,24 @@ SPECIALISED void write_part(const struct row *row, int64_t part, const struct qu
         fill(row->grad, first, end_of_part, gradient->kind == QUERN_GRADIENT_NAN ? NOT_A_NUMBER : 0);
         return;
     }
-    double origin = (double)NAN, factor = 0;
+    double origin = (double)NAN;
+    struct slope slope = {0, 0};
     for (int64_t column = first, end; column < end_of_part; column = piece_next(row, end)) {
         const struct quern_kept_piece *kept = &row->pieces[at.piece];
         end = piece_end(row, column);
         if (kept->origin != origin) {
             origin = kept->origin;
-            factor = exp(origin - gradient->origin) * gradient->factor;
+            const double raised = exp(origin - gradient->origin);
+            slope = (struct slope){raised * gradient->factor, raised * gradient->tilt};
         }
         const float *exponentials = row->exponentials + at.column;
         if (full) {
-            const struct beside beside = beside_piece(row, column, gradient, factor, kept->far);
+            const struct beside beside = beside_piece(row, column, gradient, slope, kept->far);
             full_gradient(&beside, exponentials, end - column, row->grad + column);
-        } else if (is_twice(factor)) {
-            plain_products(exponentials, end - column, factor_of(factor), row->grad + column, true);
+        } else if (is_twice(slope)) {
+            plain_products(exponentials, end - column, factor_of(slope), row->grad + column, true);
         } else {
-            plain_products(exponentials, end - column, factor_of(factor), row->grad + column, false);
+            plain_products(exponentials, end - column, factor_of(slope), row->grad + column, false);
         }
         at = cursor_after(at, end - column);
     }

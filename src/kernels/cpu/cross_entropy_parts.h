@@ -14,7 +14,7 @@
 static struct softcapped cap_one(const struct row *row, float logit) {
     const vector x = vector_broadcast(logit);
     if (row->problem->softcap == 0.0f)
-        return (struct softcapped){x, vector_broadcast(1.0f)};
+        return (struct softcapped){x * row->softcap->inverse_temperature, vector_broadcast(1.0f)};
     return softcap_both(x, row->softcap);
 }
 
@@ -24,11 +24,13 @@ static struct softcapped cap_one(const struct row *row, float logit) {
  */
 SPECIALISED bool is_beyond(const struct row *row, struct origin origin, float maximum, bool full) {
     const double reference = (double)origin.moment_reference * origin.unit;
-    return maximum > origin.limit || (full && row->problem->entropy && (double)maximum > reference + 1);
+    return maximum > origin.limit || (full && row->problem->wants_moment && (double)maximum > reference + 1);
 }
 
 SPECIALISED struct origin own_origin(const struct row *row, float maximum, bool full) {
-    return full && row->problem->softcap != 0.0f ? capped_origin_at(maximum, row->problem->softcap) : origin_at(maximum);
+    if (!full || row->problem->softcap == 0.0f)
+        return origin_at(maximum);
+    return capped_origin_at(maximum, row->problem->softcap * row->softcap->inverse_temperature);
 }
 
 /* A maximum above the limit gets a new origin; otherwise only the entropy's reference is raised. */
@@ -63,7 +65,8 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
             .softcap = problem->softcap != 0.0f,
             .smoothing = problem->label_smoothing != 0.0f,
             .class_weights = has_weights_beside(problem),
-            .entropy = problem->entropy,
+            .entropy = problem->wants_moment,
+            .temperature = row->softcap->inverse_temperature != 1.0f,
             .in_reach = origin.in_reach,
         },
     };

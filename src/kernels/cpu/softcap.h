@@ -1,5 +1,6 @@
 /*
- * The softcap of a vector, y = cap * tanh(x / cap), and its slope, dy/dx = 1 - tanh^2.  Included by cross_entropy_elements.h and
+ * The softcap of a vector, y = cap * tanh(x / cap), and its slope, dy/dx = 1 - tanh^2; y is then multiplied by an inverse
+ * temperature, the slope is not.  Included by cross_entropy_elements.h and
  * cross_entropy_pieces.h, after the exponential of the target.
  *
  * With u = x / cap:
@@ -31,7 +32,8 @@ struct softcap {
     float cap, inverse;         /* of the scaled cap */
     float near;                 /* the largest |x| that is near, scaled */
     float near_limit;           /* the same, not scaled; -1: none is */
-    float scale, unscale;
+    float scale, unscale;       /* unscale: with the inverse temperature, as the factors */
+    float inverse_temperature;
     float factors[SOFTCAP_TERMS + 1];    /* of (x^2)^0 ... in the factor */
     float slopes[SOFTCAP_SLOPE_TERMS];   /* of (x^2)^1 ... in the slope */
 };
@@ -50,7 +52,7 @@ struct softcap_product {
  * beside 1.  Their coefficients would be infinite, and 0 times that is NaN.
  * 2^-127 is the smallest one, since its inverse must be finite: caps of 2^127 and more become 1 to 2.
  */
-static inline struct softcap softcap_at(float cap) {
+static inline struct softcap softcap_at(float cap, float inverse_temperature) {
     static const double minimax[] = {-0x1.5554d6p-2, 0x1.10e9fcp-3, -0x1.b28c78p-5, 0x1.1a7c1p-6};
     static const double all_slopes[][5] = {{-0x1.fffd44p-1, 0x1.54eb64p-1, -0x1.78acd0p-2, 0x1.2cffacp-3},
                                            {-0x1.ffffe4p-1, 0x1.554f1cp-1, -0x1.81f152p-2, 0x1.843d6ap-3, -0x1.1bd462p-4}};
@@ -65,9 +67,10 @@ static inline struct softcap softcap_at(float cap) {
         .cap = scaled,
         .inverse = 1.0f / scaled,
         .near = has_near ? 0.5f * scaled : -1.0f,
-        .factors = {LOG2_E},
+        .factors = {LOG2_E * inverse_temperature},
         .scale = ldexpf(1.0f, -exponent),
-        .unscale = ldexpf(1.0f, exponent),
+        .unscale = fminf(ldexpf(inverse_temperature, exponent), FLT_MAX),
+        .inverse_temperature = inverse_temperature,
         .near_limit = exponent == 0 ? 0.5f * cap : -1.0f,
     };
     double power = has_near ? 1 : 0;
@@ -75,7 +78,7 @@ static inline struct softcap softcap_at(float cap) {
         power /= (double)scaled * (double)scaled;
         softcap.slopes[i] = (float)(slopes[i] * power);
         if (i < SOFTCAP_TERMS)
-            softcap.factors[i + 1] = (float)(minimax[i] * power * (double)LOG2_E);
+            softcap.factors[i + 1] = (float)(minimax[i] * power * (double)LOG2_E * (double)inverse_temperature);
     }
     return softcap;
 }
