@@ -47,7 +47,7 @@ SUMS_BYTES_FULL = 704
 # Beside the columns of a block that takes rows in turns: struct team_memory, with all options full_team_memory as well, and room to
 # read whole vectors at any alignment.
 TEAM_BYTES = {"resident": 336, "streamed": 352}
-TEAM_BYTES_FULL = 1264
+TEAM_BYTES_FULL = 1280
 ROOM_BYTES = 32
 
 

@@ -6,12 +6,12 @@
  * Rendered by gen/ from templates/cross_entropy/rows.cu.j2; do not edit.
  */
 #define QUERN_LOGITS f32
-#define QUERN_TEAM_BYTES 1264
+#define QUERN_TEAM_BYTES 1280
 #define QUERN_THREADS 128
 
 #include "kernels/cuda/cross_entropy_full_rows.cuh"
 
-static_assert(sizeof(team_memory) + sizeof(full_team_memory) == 1264, "the host sets so much aside beside the columns");
+static_assert(sizeof(team_memory) + sizeof(full_team_memory) == 1280, "the host sets so much aside beside the columns");
 
 extern "C" __global__ void __launch_bounds__(THREADS, QUERN_MOST_BLOCKS_OF_FULL_ROWS)
 cross_entropy_f32_resident_full(const __grid_constant__ quern_cross_entropy_problem problem) {

@@ -53,17 +53,17 @@ ROW(cross_entropy_bf16_streamed, cross_entropy_bf16_streamed, (QUERN_BF16), QUER
 #if SELECTED(cross_entropy_f32_full_rows)
 UNIT(cross_entropy_f32_full_rows)
 ROW(cross_entropy_f32_full_rows, cross_entropy_f32_resident_full, (QUERN_F32), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(200160, 462304, 462304, 25020, 25020, 41404, 16060, 200160), 128, 4, 4, 0, 1296, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8), BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
+    BY_TARGET(200128, 462272, 462272, 25016, 25016, 41400, 16056, 200128), 128, 4, 4, 0, 1312, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8), BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 #endif
 #if SELECTED(cross_entropy_f16_full_rows)
 UNIT(cross_entropy_f16_full_rows)
 ROW(cross_entropy_f16_full_rows, cross_entropy_f16_resident_full, (QUERN_F16), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(400320, 924608, 924608, 50040, 50040, 82808, 32120, 400320), 128, 8, 2, 0, 1296, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8), BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
+    BY_TARGET(400256, 924544, 924544, 50032, 50032, 82800, 32112, 400256), 128, 8, 2, 0, 1312, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8), BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 #endif
 #if SELECTED(cross_entropy_bf16_full_rows)
 UNIT(cross_entropy_bf16_full_rows)
 ROW(cross_entropy_bf16_full_rows, cross_entropy_bf16_resident_full, (QUERN_BF16), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(400320, 924608, 924608, 50040, 50040, 82808, 32120, 400320), 128, 8, 2, 0, 1296, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8), BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
+    BY_TARGET(400256, 924544, 924544, 50032, 50032, 82800, 32112, 400256), 128, 8, 2, 0, 1312, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8), BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 #endif
 #if SELECTED(cross_entropy_f32)
 UNIT(cross_entropy_f32)

@@ -10,7 +10,8 @@
 /* What is kept of a piece of a row beside its exponentials. */
 struct quern_kept_piece {
     double origin;   /* of the exponentials */
-    uint64_t far;    /* a bit for each group of columns: one of them is beyond the softcap's polynomials */
+    uint64_t far;    /* a bit for each group of columns: one of them is beyond the softcap's polynomials or, without a softcap, may
+                        have no exponential */
 };
 
 /*

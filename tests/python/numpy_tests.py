@@ -67,6 +67,25 @@ def test_upstream_gradient():
     near(quern.numpy.cross_entropy(logits, labels, reduction="sum", grad=True, grad_loss=-2.5).grad, gradient * -2.5, 1e-6)
 
 
+def test_policy_gradient():
+    """Upstream gradients of log_prob and of the entropy, at a temperature for each row, by the formulas in float64."""
+    logits, labels = case()
+    inverse, of_log_prob, of_entropy = (random.random(len(labels)).astype(numpy.float32) + 0.5 for _ in range(3))
+    y = logits.astype(numpy.float64) * inverse[:, None]
+    log_p = y - numpy.log(numpy.exp(y).sum(1, keepdims=True))
+    p, counted = numpy.exp(log_p), labels >= 0
+    entropy = -(p * log_p).sum(1)
+    hot = numpy.zeros_like(p)
+    hot[counted, labels[counted]] = 1
+    gradient = (of_log_prob[:, None] * (hot - p) - of_entropy[:, None] * p * (log_p + entropy[:, None])) * inverse[:, None]
+    found = quern.numpy.cross_entropy(logits, labels, inverse_temperature=inverse, grad_loss=0.0, grad_log_prob=of_log_prob,
+                                      grad_entropy=of_entropy, grad=True, outputs=True)
+    near(found.entropy, entropy * counted, 1e-6)
+    near(found.grad, gradient * counted[:, None], 1e-6)
+    same = quern.numpy.cross_entropy(logits, labels, inverse_temperature=0.5, outputs=True)
+    near(same.lse, quern.numpy.cross_entropy(logits * numpy.float32(0.5), labels, outputs=True).lse, 1e-6)
+
+
 def test_in_place_and_leading_dimensions():
     logits, labels = case(36)
     expected = quern.numpy.cross_entropy(logits, labels, grad=True)

@@ -49,12 +49,12 @@ def _workspace(function, *arguments) -> numpy.ndarray:
 
 
 def cross_entropy(logits, labels, weight=None, *, reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0,
-                  z_loss: float = 0.0, softcap: float = 0.0, grad_loss=None, grad: bool = False, inplace: bool = False,
-                  outputs: bool = False, strict: bool = True) -> Loss:
+                  z_loss: float = 0.0, softcap: float = 0.0, inverse_temperature=1.0, grad_loss=None, grad_log_prob=None,
+                  grad_entropy=None, grad: bool = False, inplace: bool = False, outputs: bool = False, strict: bool = True) -> Loss:
     """The loss of logits [..., vocab] against labels [...], in fp32.  quern_cross_entropy in quern.h describes the options.
 
-    grad: also the gradient of the logits, in their dtype; inplace: it overwrites them.  grad_loss: the upstream gradient, one number
-    or one for each row.  outputs: also lse, log_prob, entropy and argmax of the rows.
+    inverse_temperature: one number or one for each row.  grad: also the gradient of the logits, in their dtype; inplace: it overwrites
+    them.  grad_loss, grad_log_prob, grad_entropy: upstream gradients, one number or one for each row.  outputs: also lse, log_prob, entropy and argmax of the rows.
     """
     if reduction not in _REDUCTIONS:
         raise quern.error(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'none', 'sum' or 'mean'")
@@ -68,9 +68,17 @@ def cross_entropy(logits, labels, weight=None, *, reduction: str = "mean", ignor
         labels_dtype=_dtype(labels, "labels", ("int32", "int64")), rows=labels.size, vocab=logits.shape[-1], logits=_address(logits),
         labels=_address(labels), reduction=_REDUCTIONS[reduction], ignore_index=ignore_index, label_smoothing=label_smoothing,
         z_loss=z_loss, softcap=softcap, strict_labels=strict)
-    kept = [_float32(weight, (logits.shape[-1],), "weight"), _upstream(grad_loss, labels.shape)]
-    args.class_weights, args.grad_loss = (None if each is None else _address(each) for each in kept)
-    args.grad_loss_stride = int(kept[1] is not None and kept[1].size > 1)
+    kept = [_float32(weight, (logits.shape[-1],), "weight"), _rows(inverse_temperature, labels.shape, "inverse_temperature")]
+    args.class_weights = None if weight is None else _address(kept[0])
+    if kept[1].ndim:
+        args.inverse_temperatures = _address(kept[1])
+    else:
+        args.inverse_temperature = float(kept[1])
+    for name, given in {"grad_loss": grad_loss, "grad_log_prob": grad_log_prob, "grad_entropy": grad_entropy}.items():
+        if given is not None:
+            kept.append(_rows(given, labels.shape, name))
+            setattr(args, name, _address(kept[-1]))
+            setattr(args, f"{name}_stride", int(kept[-1].size > 1))
     result = Loss(numpy.empty(labels.shape if reduction == "none" else (), numpy.float32))
     args.loss = _address(result.loss)
     if grad or inplace:
@@ -97,9 +105,9 @@ def _float32(given, shape: tuple, name: str) -> Optional[numpy.ndarray]:
     return array
 
 
-def _upstream(given, shape: tuple) -> Optional[numpy.ndarray]:
+def _rows(given, shape: tuple, name: str) -> numpy.ndarray:
     """One value for all rows, or one for each."""
-    return None if given is None else _float32(given, () if numpy.ndim(given) == 0 else shape, "grad_loss")
+    return _float32(given, () if numpy.ndim(given) == 0 else shape, name)
 
 
 def adamw(params: Sequence, grads: Sequence, exp_avgs: Sequence, exp_avg_sqs: Sequence, *, step: int, lr: float = 1e-3,

@@ -112,11 +112,13 @@ SPECIALISED struct vector_pair scaled_distances(const struct full_pass *pass, st
                                 vector_multiply_add(y.second, scale, pass->scaled_reference)};
 }
 
-/* An exponential of 0 adds 0 at any distance. */
-SPECIALISED struct vector_pair moment_distances(const struct full_pass *pass, struct vector_pair y) {
+/* An exponential of 0 adds 0 at any distance.  In reach none is 0. */
+SPECIALISED struct vector_pair moment_distances(const struct full_pass *pass, struct vector_pair y, enum reach reach) {
     const vector least = vector_broadcast(LEAST_DISTANCE);
-    return (struct vector_pair){vector_max(least, y.first - pass->moment_reference),
-                                vector_max(least, y.second - pass->moment_reference)};
+    const struct vector_pair distances = {y.first - pass->moment_reference, y.second - pass->moment_reference};
+    if (reach == IN_REACH)
+        return distances;
+    return (struct vector_pair){vector_max(least, distances.first), vector_max(least, distances.second)};
 }
 
 /* One pair, of which `columns` columns exist; returns the sum of its exponentials. */
@@ -127,7 +129,7 @@ SPECIALISED total add_unlimited(const struct full_pass *pass, int64_t column, in
     if (wants.kept)
         store_pair(pass->exponentials + column, e);
     if (wants.entropy)
-        sums->moment = add_products(sums->moment, moment_distances(pass, y), e);
+        sums->moment = add_products(sums->moment, moment_distances(pass, y, reach), e);
     if (wants.smoothing && columns >= PAIR && wants.class_weights) {
         const struct vector_pair weights = pair_load_beside_element(pass->class_weights + column);
         sums->weighted = add_products(sums->weighted, weights, scaled_distances(pass, y));
@@ -318,6 +320,8 @@ SPECIALISED struct piece_sums full_pass(const struct full_piece *piece, int64_t 
     }
     add_rest(&pass, column, columns, careful, wants, &state);
     join_sums(&sums, &state.run, wants);
+    if (!wants.softcap && (is_low || !range_is_over(&state.range)))
+        state.far = UINT64_MAX;
     struct piece_sums result = {
         .maximum = range_largest(&state.range, pass.logits, columns),
         .exponentials = total_value(sums.exponentials),

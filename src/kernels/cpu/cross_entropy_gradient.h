@@ -116,17 +116,20 @@ struct beside {
     struct beside_wants wants;
 };
 
-/* From the row's origin, of which columns without an exponential have a finite one. */
+/* From the row's origin; finite also where there is no exponential. */
 SPECIALISED struct vector_pair tilt_distances(const struct beside *beside, struct vector_pair x, bool near,
                                               struct beside_wants wants) {
     const vector least = vector_broadcast(LEAST_DISTANCE), inverse_temperature = vector_broadcast(beside->softcap.inverse_temperature);
     struct capped_pair y = {x, {inverse_temperature, inverse_temperature}};
     if (wants.softcap)
         y = cap_pair(&beside->softcap, x, near);
-    else if (!wants.temperature)
-        return (struct vector_pair){vector_max(least, x.first - beside->origin), vector_max(least, x.second - beside->origin)};
-    return (struct vector_pair){vector_max(least, vector_multiply_add(y.x.first, y.factor.first, -beside->origin)),
-                                vector_max(least, vector_multiply_add(y.x.second, y.factor.second, -beside->origin))};
+    struct vector_pair distances = {vector_multiply_add(y.x.first, y.factor.first, -beside->origin),
+                                    vector_multiply_add(y.x.second, y.factor.second, -beside->origin)};
+    if (!wants.softcap && !wants.temperature)
+        distances = (struct vector_pair){x.first - beside->origin, x.second - beside->origin};
+    if (near)
+        return distances;
+    return (struct vector_pair){vector_max(least, distances.first), vector_max(least, distances.second)};
 }
 
 /* One pair: (exponential * (factor + tilt * distance) - uniform * weight) * slope. */
@@ -172,7 +175,7 @@ SPECIALISED void full_products(struct beside beside, const float *exponentials, 
                                struct beside_wants wants) {
     for (int64_t column = 0; column < columns; column += GROUP) {
         const int64_t rest = columns - column < GROUP ? columns - column : GROUP;
-        if (wants.softcap && beside.far & far_bit(column))
+        if ((wants.softcap || wants.tilt) && beside.far & far_bit(column))
             write_pairs(&beside, exponentials, column, rest, grad, false, wants);
         else
             write_pairs(&beside, exponentials, column, rest, grad, true, wants);

@@ -33,28 +33,26 @@
 static __device__ __forceinline__ int64_t block_of_grid() { return blockIdx.x + blockIdx.y * (int64_t)gridDim.x; }
 
 static __device__ __forceinline__ void run_streamed(const quern_cross_entropy_problem &problem) {
-    const row_options options(problem);
     const int64_t row = block_of_grid();
     if (row < problem.rows) {
-        cross_entropy_row(problem, options, row);
+        cross_entropy_row(problem, row_options(problem, row), row);
     }
 }
 
 static __device__ __forceinline__ void run_stats(const quern_cross_entropy_problem &problem) {
-    const row_options options(problem);
-    const int64_t block = block_of_grid(), parts = problem.rows * problem.part_count;
+    const int64_t block = block_of_grid(), parts = problem.rows * problem.part_count, row = block / problem.part_count;
     if (block < parts) {
-        sum_part(problem, options, block / problem.part_count, (unsigned)(block % problem.part_count));
+        sum_part(problem, row_options(problem, row), row, (unsigned)(block % problem.part_count));
     }
 }
 
 static __device__ __forceinline__ void run_gradient(const quern_cross_entropy_problem &problem) {
-    const row_options options(problem);
     const int64_t block = block_of_grid(), parts = problem.rows * problem.part_count;
     join_launches();
     if (block < parts) {
         const int64_t part = parts - 1 - block; /* backwards: the L2 cache saw the last parts last */
-        store_part_gradient(problem, options, part / problem.part_count, (unsigned)(part % problem.part_count));
+        const int64_t row = part / problem.part_count;
+        store_part_gradient(problem, row_options(problem, row), row, (unsigned)(part % problem.part_count));
     }
 }
 

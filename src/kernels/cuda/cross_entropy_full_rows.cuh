@@ -29,7 +29,7 @@ struct full_rows {
     static __device__ __forceinline__ void prepare(const quern_cross_entropy_problem &problem, const row_share &share, int64_t row,
                                                    int64_t label, bool skipped, bool skips_next, uint32_t parity) {
         const bool leads = threadIdx.x == 0, is_here = !skipped && (uint64_t)label < (uint64_t)share.columns;
-        const float scale = problem.grad && !skipped ? gradient_scale(problem, row) : 0.0f;
+        const row_upstream upstream = skipped ? row_upstream(0.0f, 0.0f, 0.0f, 1.0f) : row_upstream(problem, row, true);
         const float weight = problem.class_weights && !skipped ? problem.class_weights[label_of(problem, row)] : 1.0f;
         float own = -INFINITY_F32;
         if (!skipped) {
@@ -41,16 +41,20 @@ struct full_rows {
             own = take_label_out(share, (int)label, is_here);
         }
         if (leads) {
-            team().grad_scale = scale;
+            team().grad_scale = upstream.loss;
             team().skips_next = skips_next;
             team().label_column = skipped ? LABEL_SKIPPED : is_here ? (int)label : -1;
             full_team().label_logit = own;
             full_team().label_weight = weight;
             full_team().label_slope = 1.0f;
+            full_team().inverse_temperature = upstream.inverse_temperature;
+            full_team().log_prob_scale = upstream.log_prob;
+            full_team().entropy_scale = upstream.entropy;
             team().label = own == INFINITY_F32 ? __uint_as_float(0x7fffffffu) : own; /* makes the row NaN */
             if (problem.softcap != 0.0f && is_here) {
                 team().label = softcap(problem.softcap)(own, &full_team().label_slope);
             }
+            team().label *= upstream.inverse_temperature;
         }
         __syncwarp();
         if (leads) {
@@ -71,13 +75,16 @@ struct full_rows {
             }
             return {};
         }
-        summed_share summed = {share.image(), share.columns, (int)columns.first, label, true};
+        summed_share summed = {share.image(), share.columns, (int)columns.first, label, true,
+                               full_team().inverse_temperature};
         const full_total total = sum_full_row(problem, summed, made);
         if (threadIdx.x == 0) {
             full_team().result = total;
         }
         if (problem.grad) {
-            const full_factors factors(problem, total, full_team().label_weight, team().grad_scale);
+            const row_upstream upstream(team().grad_scale, full_team().log_prob_scale, full_team().entropy_scale,
+                                        summed.inverse_temperature);
+            const full_factors factors(problem, total, full_team().label_weight, upstream);
             if (threadIdx.x == 0) {
                 full_team().label_gradient = factors.label * full_team().label_slope;
             }

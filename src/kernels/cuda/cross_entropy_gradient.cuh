@@ -41,7 +41,7 @@ struct shifted_roots {
 };
 
 /*
- * Computes gradients from logits: coefficient * exp(y - origin).  The exponential is the square of a root, which is never so small
+ * Computes gradients from logits: (coefficient + tilt * (y - origin)) * exp(y - origin).  The exponential is the square of a root, which is never so small
  * that it is flushed to 0.  Columns count from the first one of the row or part.
  */
 struct row_gradient {
@@ -70,16 +70,29 @@ struct row_gradient {
     /* Replaces COUNT logits, from a column on, by their gradients. */
     template <int COUNT> __device__ __forceinline__ void apply(float *x, int64_t column) const {
 #if QUERN_FULL
-        float slope[COUNT], smoothed[COUNT];
+        float slope[COUNT], smoothed[COUNT], coefficient[COUNT];
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             slope[i] = 1.0f;
             smoothed[i] = 0.0f;
+            coefficient[i] = factors.coefficient;
         }
         if (options.cap.cap != 0) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 x[i] = options.cap(x[i], &slope[i]);
+            }
+        }
+        if (options.inverse_temperature != 1.0f) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                x[i] *= options.inverse_temperature;
+            }
+        }
+        if (factors.tilt != 0) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                coefficient[i] = __fmaf_rn(factors.tilt, fmaxf(x[i] - factors.origin, LEAST_DISTANCE), coefficient[i]);
             }
         }
         if (factors.smoothing != 0) {
@@ -93,14 +106,14 @@ struct row_gradient {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             const float root = root_of(x[i]);
-            const float half = root * factors.coefficient;
 #if QUERN_FULL
-            const float other = root * slope[i];
+            const float other = root * slope[i], factor = coefficient[i];
 #else
-            const float other = root;
+            const float other = root, factor = factors.coefficient;
 #endif
+            const float half = root * factor;
             /* Adds the rounding errors of half and of the coefficient, so that an fp32 product is rounded once. */
-            const float rest = __fmaf_rn(root, factors.coefficient, -half) + root * factors.coefficient_rest;
+            const float rest = __fmaf_rn(root, factor, -half) + root * factors.coefficient_rest;
 #if QUERN_FULL
             x[i] = __fmaf_rn(half, other, element::bytes < 4 ? smoothed[i] : __fmaf_rn(rest, other, smoothed[i]));
 #else

@@ -1,5 +1,5 @@
 /*
- * The options that have a cost per column: a softcap and class weights.  Included by cross_entropy_sums.cuh.  Only the full kernels
+ * The options that have a cost per column: a softcap, a temperature and class weights.  Included by cross_entropy_sums.cuh.  Only the full kernels
  * have them; the others use the stored logit and test or load nothing else per column.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_OPTIONS_CUH
@@ -12,18 +12,20 @@
 #include "kernels/cuda/class_weights.cuh"
 #include "kernels/cuda/softcap.cuh"
 
-/* Values derived from the problem's options. */
+/* Values derived from the problem's options, for one row. */
 struct row_options {
     softcap cap;
+    float inverse_temperature;
 
-    __device__ __forceinline__ explicit row_options(const quern_cross_entropy_problem &problem) : cap(problem.softcap) {}
-    __device__ __forceinline__ float capped(float x) const { return cap.cap != 0 ? cap(x) : x; }
+    __device__ __forceinline__ row_options(const quern_cross_entropy_problem &problem, int64_t row)
+        : cap(problem.softcap), inverse_temperature(inverse_temperature_of(problem, row)) {}
+    __device__ __forceinline__ float y_of(float x) const { return (cap.cap != 0 ? cap(x) : x) * inverse_temperature; }
 };
 #else
 
 struct row_options {
-    __device__ __forceinline__ explicit row_options(const quern_cross_entropy_problem &) {}
-    __device__ __forceinline__ float capped(float x) const { return x; }
+    __device__ __forceinline__ row_options(const quern_cross_entropy_problem &, int64_t) {}
+    __device__ __forceinline__ float y_of(float x) const { return x; }
 };
 #endif
 

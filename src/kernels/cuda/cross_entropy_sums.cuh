@@ -113,13 +113,19 @@ struct lane_sums {
                 x[i] = column + i == part.label ? x[i] : options.cap(x[i]);
             }
         }
+        if (options.inverse_temperature != 1.0f) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                x[i] *= options.inverse_temperature;
+            }
+        }
 #endif
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             e[i] = exponential(x[i]);
         }
 #if QUERN_FULL
-        if (problem.entropy) {
+        if (problem.wants_moment) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 moment += e[i] != 0 ? (x[i] - offset) * e[i] : 0.0f;
@@ -152,7 +158,7 @@ struct lane_sums {
         all.largest = largest;
         all.sum = sum_of_warp((double)(sum - beginning) + lost);
 #if QUERN_FULL
-        all.moment = problem.entropy ? sum_of_warp(moment) : 0.0f;
+        all.moment = problem.wants_moment ? sum_of_warp(moment) : 0.0f;
         all.weighted = problem.label_smoothing != 0 ? sum_of_warp(weighted) : 0.0f;
         all.weights = problem.label_smoothing != 0 ? sum_of_warp(weights) : 0.0f;
         place_of_largest place = {maximum, argmax};
@@ -183,7 +189,7 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
             largest = fmaxf(largest, x[j]);
         }
     }
-    largest = options.capped(largest_of_warp(largest));
+    largest = options.y_of(largest_of_warp(largest));
     lane_sums sums(largest);
     mine.read_again();
 #pragma unroll PART::unrolled
@@ -229,7 +235,7 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
     if (part.has_label()) {
         label_logit = element::widen(load_element<element>(logits, part.first() + part.label));
         stats.has_label = 1;
-        stats.label_value = options.capped(label_logit);
+        stats.label_value = options.y_of(label_logit);
         stats.label_weight = QUERN_FULL && problem.class_weights ? problem.class_weights[part.first() + part.label] : 1.0f;
     }
     const float origin = fmaxf(largest_of_warp(mine.largest), stats.label_value);
@@ -240,7 +246,7 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
     stats.origin = origin;
     stats.others = sum_of_warp(mine.sum * factor);
 #if QUERN_FULL
-    if (problem.entropy) {
+    if (problem.wants_moment) {
         const double moved = mine.sum != 0 ? mine.moment + (double)mine.sum * below : 0.0;
         stats.moment = sum_of_warp(moved * factor);
     }

@@ -13,7 +13,7 @@ static __device__ __forceinline__ quern_row_stats full_stats_of(const quern_cros
     /* Natural units from the sums' origin up to that of the stats. */
     const double distance = full.total.scale.origin * full.total.unit() - stats.origin;
     stats.label_weight = label_weight;
-    if (problem.entropy && full.total.others != 0.0f) {
+    if (problem.wants_moment && full.total.others != 0.0f) {
         stats.moment = full.moment * exp(distance) + stats.others * distance;
     }
     if (problem.label_smoothing != 0.0f) {

@@ -43,6 +43,7 @@ struct summed_share {
     int first;     /* its column in the row */
     int label;     /* the label's column in the share, or -1 */
     bool is_near;  /* no logit is far into the softcap */
+    float inverse_temperature;
 };
 
 /*
@@ -50,8 +51,8 @@ struct summed_share {
  */
 static __device__ __noinline__ lane_totals sum_one_by_one(const quern_cross_entropy_problem &problem, row_scale scale,
                                                           summed_share share) {
-    const row_exponents<true> capped(scale, problem.softcap);
-    const row_exponents<false> uncapped(scale, 0.0f);
+    const row_exponents<true> capped(scale, problem.softcap, share.inverse_temperature);
+    const row_exponents<false> uncapped(scale, 0.0f, share.inverse_temperature);
     lane_totals totals = {};
 #pragma unroll 1
     for (int first = threadIdx.x * VECTOR; first + VECTOR <= share.columns; first += THREADS * VECTOR) {
@@ -105,7 +106,7 @@ static __device__ __forceinline__ void add_vectors(lane_totals &totals, const EX
 /* A thread's vectors in batches that have a logit far into the softcap. */
 static __device__ __noinline__ lane_totals sum_far_vectors(const quern_cross_entropy_problem &problem, row_scale scale,
                                                            summed_share share, int batch) {
-    const far_exponents exponents(scale, problem.softcap);
+    const far_exponents exponents(scale, problem.softcap, share.inverse_temperature);
     const float *class_weights = problem.label_smoothing != 0.0f ? problem.class_weights : NULL;
     const uint32_t base = share.image & ~15u;
     const turned_reader read(share.image - base);
@@ -173,11 +174,12 @@ static __device__ __forceinline__ lane_totals sum_all_vectors(const quern_cross_
 template <further FURTHER, bool CAPPED>
 static __device__ __forceinline__ lane_totals sum_columns_of(const quern_cross_entropy_problem &problem, row_scale scale,
                                                              const summed_share &share) {
-    const row_exponents<CAPPED> exponents(scale, problem.softcap);
+    const row_scale of_logits = scale_of_logits(scale, share.inverse_temperature);
+    const row_exponents<CAPPED> exponents(of_logits, problem.softcap, share.inverse_temperature);
     lane_totals totals = sum_all_vectors<FURTHER>(problem, exponents, share);
     const int vectors = share.columns / VECTOR;
     if (FURTHER != NOTHING && __builtin_expect(!totals.are_finite(), 0)) {
-        totals = sum_one_by_one(problem, scale, share);
+        totals = sum_one_by_one(problem, of_logits, share);
     } else if (share.label >= 0 && share.label < vectors * VECTOR && share.label / VECTOR % THREADS == (int)threadIdx.x) {
         const float exponent = exponents.any(element::widen(load_shared_element(share.image + share.label * element::bytes)));
         const float e = exp2_flushed(exponent);
@@ -201,7 +203,7 @@ static __device__ __forceinline__ lane_totals sum_what_is_needed(const quern_cro
     if (problem.label_smoothing != 0.0f && problem.class_weights) {
         return sum_columns_of<WEIGHTED, CAPPED>(problem, scale, share);
     }
-    if (problem.label_smoothing != 0.0f || problem.entropy) {
+    if (problem.label_smoothing != 0.0f || problem.wants_moment) {
         return sum_columns_of<UNWEIGHTED, CAPPED>(problem, scale, share);
     }
     return sum_columns_of<NOTHING, CAPPED>(problem, scale, share);

@@ -39,6 +39,7 @@ struct full_team_memory {
     full_share_sums of_block[2][MOST_BLOCKS];
     float label_logit, label_slope, label_weight; /* slope: of the softcap; written by the leader before tell_ready() */
     float weights;                                /* of the share's columns, in the smoothing */
+    float inverse_temperature, log_prob_scale, entropy_scale; /* of the row: likewise */
     float label_gradient;                         /* of the first thread, as the result, while it writes the gradient */
     full_total result;
 };
@@ -148,9 +149,9 @@ static __device__ __forceinline__ float exp2_of_fraction(float x) {
  * probability, this would be the error of a small entropy.
  */
 template <bool CAPPED>
-static __device__ __forceinline__ float error_of_largest(const quern_cross_entropy_problem &problem, row_scale scale, float largest,
-                                                         float *exponent) {
-    *exponent = row_exponents<CAPPED>(scale, problem.softcap).any(largest);
+static __device__ __forceinline__ float error_of_largest(const quern_cross_entropy_problem &problem, row_scale scale,
+                                                         float inverse_temperature, float largest, float *exponent) {
+    *exponent = row_exponents<CAPPED>(scale_of_logits(scale, inverse_temperature), problem.softcap, inverse_temperature).any(largest);
     return fabsf(*exponent) <= 1.0f ? exp2_of_fraction(*exponent) - exp2_flushed(*exponent) : 0.0f;
 }
 
@@ -163,14 +164,14 @@ static __device__ __forceinline__ full_share_sums sum_full_share(const quern_cro
     const float largest = all.x;
     share.is_near = !CAPPED || all.y <= nearest_of(problem.softcap);
     full_share_sums sums = {};
-    sums.largest = CAPPED ? softcap(problem.softcap)(largest) : largest;
+    sums.largest = (CAPPED ? softcap(problem.softcap)(largest) : largest) * share.inverse_temperature;
     const row_scale scale = sums.scale();
     const int column = problem.argmax ? column_of_largest(share, largest, mine, rest) : NO_COLUMN;
-    const bool further = problem.label_smoothing != 0.0f || problem.entropy;
+    const bool further = problem.label_smoothing != 0.0f || problem.wants_moment;
     warp_totals totals = reduce_totals(sum_what_is_needed<CAPPED>(problem, scale, share), column, further, problem.argmax);
     if (totals.sum != 0.0f) {
         float exponent;
-        const float error = error_of_largest<CAPPED>(problem, scale, largest, &exponent);
+        const float error = error_of_largest<CAPPED>(problem, scale, share.inverse_temperature, largest, &exponent);
         totals.sum += error;
         totals.moment += error * exponent;
     }

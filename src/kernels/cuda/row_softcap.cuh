@@ -1,5 +1,5 @@
 /*
- * The softcap of the logits of a row, in exponents: y * slope - origin for y = cap * tanh(x / cap).  Included by row_full_sums.cuh
+ * The softcap and the temperature of the logits of a row, in exponents: y * slope - origin.  Included by row_full_sums.cuh
  * and row_full_gradient.cuh.
  *
  * Up to |x| = 0.6 cap, y is x times a polynomial of x^2, whose coefficients include the slope: five operations more than without a
@@ -91,11 +91,16 @@ static __device__ __forceinline__ void visit_far_batches(READ read, uint32_t at,
     }
 }
 
-/* Exponents of logits with or without a softcap. */
+/* The scale of the logits, or of those after the softcap, from that of y. */
+static __device__ __forceinline__ row_scale scale_of_logits(row_scale of_y, float inverse_temperature) {
+    return {of_y.slope * inverse_temperature, of_y.origin};
+}
+
+/* Exponents of logits with or without a softcap, from the scale of the logits. */
 template <bool CAPPED> struct row_exponents {
     row_scale scale;
 
-    __device__ __forceinline__ row_exponents(row_scale scale, float) : scale(scale) {}
+    __device__ __forceinline__ row_exponents(row_scale scale, float, float) : scale(scale) {}
     __device__ __forceinline__ pair operator()(pair x) const { return multiply_add(x, twice(scale.slope), twice(-scale.origin)); }
     __device__ __forceinline__ float any(float x) const { return __fmaf_rn(x, scale.slope, -scale.origin); }
 };
@@ -106,8 +111,8 @@ template <> struct row_exponents<true> {
     softcap far;
     near_softcap near;
 
-    __device__ __forceinline__ row_exponents(row_scale scale, float cap)
-        : scale(scale), far(cap), near(far.inverse, cap * LOG2_E) {}
+    __device__ __forceinline__ row_exponents(row_scale scale, float cap, float inverse_temperature)
+        : scale(scale), far(cap), near(far.inverse, cap * LOG2_E * inverse_temperature) {}
     __device__ __forceinline__ pair operator()(pair x) const { return multiply_add(x, near.factor(x), twice(-scale.origin)); }
     __device__ __forceinline__ float any(float x) const {
         const float close = (*this)(twice(x)).low, distant = __fmaf_rn(far(x), scale.slope, -scale.origin);

@@ -56,7 +56,7 @@ __device__ __forceinline__ quern_row_stats merge_in_warp(const quern_cross_entro
     all.origin = largest_of_warp((float)mine.origin); /* every origin is an fp32 value */
     const double factor = origin_factor(mine.origin, all.origin);
     all.others = sum_of_warp(mine.others * factor);
-    if (FULL && problem.entropy) {
+    if (FULL && problem.wants_moment) {
         /* (y - all.origin) * exp(y - all.origin), from the same of mine.origin */
         const double moved = mine.others != 0 ? mine.moment + mine.others * (mine.origin - all.origin) : 0.0;
         all.moment = sum_of_warp(moved * factor);
@@ -201,23 +201,54 @@ __device__ __forceinline__ float gradient_scale(const quern_cross_entropy_proble
     return divisor != 0 ? __fdiv_rn(scale, divisor) : 0.0f;
 }
 
+/* What multiplies the logits of a row, after the softcap: NaN, which makes the row NaN, if it is not above 0 and finite. */
+__device__ __forceinline__ float inverse_temperature_of(const quern_cross_entropy_problem &problem, int64_t row) {
+    const float given = problem.inverse_temperatures ? problem.inverse_temperatures[row] : 1.0f;
+    const float inverse = problem.inverse_temperature * given;
+    return inverse > 0.0f && inverse <= FLT_MAX ? inverse : __uint_as_float(0x7fffffffu);
+}
+
+/* What multiplies the derivatives of the outputs of a row, and the inverse temperature; all but the first for full kernels. */
+struct row_upstream {
+    float loss, log_prob, entropy, inverse_temperature;
+
+    __device__ __forceinline__ row_upstream(float loss, float log_prob, float entropy, float inverse_temperature)
+        : loss(loss), log_prob(log_prob), entropy(entropy), inverse_temperature(inverse_temperature) {}
+    __device__ __forceinline__ row_upstream(const quern_cross_entropy_problem &problem, int64_t row, bool full)
+        : loss(gradient_scale(problem, row)), log_prob(0.0f), entropy(0.0f), inverse_temperature(1.0f) {
+        if (full) {
+            inverse_temperature = inverse_temperature_of(problem, row);
+            if (problem.grad_log_prob) {
+                log_prob = problem.grad_scale * problem.grad_log_prob[row * problem.grad_log_prob_stride];
+            }
+            if (problem.grad_entropy) {
+                entropy = problem.grad_scale * problem.grad_entropy[row * problem.grad_entropy_stride];
+            }
+        }
+    }
+};
+
+/* Exponentials below this distance from the origin are 0, but it is finite, so that 0 times it is not NaN. */
+#define LEAST_DISTANCE -1000.0f
+
 /* A value as the sum of two fp32 values. */
 __device__ __forceinline__ void split(double x, float *value, float *rest) {
     *value = (float)x;
     *rest = (float)(x - *value);
 }
 
-/* The factors of a row's gradient with respect to y, including the scale. */
+/* The factors of a row's gradient with respect to the capped logits, including all that multiplies it. */
 struct row_factors {
     float origin;
     float coefficient, coefficient_rest;  /* of exp(y - origin) */
+    float tilt;                           /* of (y - origin) * exp(y - origin): the gradient of the entropy */
     float smoothing;                      /* of a column's class weight, to be subtracted */
     float label, label_rest;              /* the gradient of the label's column */
 
-    __device__ __forceinline__ row_factors(const quern_cross_entropy_problem &problem, const quern_row_stats &stats, float scale,
-                                           bool full) {
+    __device__ __forceinline__ row_factors(const quern_cross_entropy_problem &problem, const quern_row_stats &stats,
+                                           row_upstream upstream, bool full) {
         const row_sums sums(stats);
-        const float approximate = __frcp_rn((float)sums.sum);
+        const float approximate = __frcp_rn((float)sums.sum), scale = upstream.loss;
         const double inverse = approximate * (2.0 - sums.sum * approximate); /* Newton's step, good to 2^-46 */
         const double confidence = full ? (double)((1.0f - problem.label_smoothing) * stats.label_weight) : 1.0;
         double rest = 0.0, own_smoothing = 0.0; /* rest: the factor of the exponentials without the confidence term */
@@ -232,11 +263,36 @@ struct row_factors {
         if (problem.z_loss != 0) {
             rest += 2.0 * problem.z_loss * (stats.origin + log_of(stats, sums));
         }
-        split((confidence + rest) * scale * inverse, &coefficient, &coefficient_rest);
-        split(((rest * sums.own - confidence * stats.others) * inverse - own_smoothing) * scale, &label, &label_rest);
+        double of_all = (confidence + rest) * scale * inverse;
+        double of_label = ((rest * sums.own - confidence * stats.others) * inverse - own_smoothing) * scale;
+        tilt = 0.0f;
+        if (full) {
+            add_policy(stats, sums, upstream, inverse, &of_all, &of_label);
+        }
+        split(of_all, &coefficient, &coefficient_rest);
+        split(of_label, &label, &label_rest);
     }
 
 private:
+    /* The gradients of log_prob and, p * (mean of y - y), of the entropy, and the temperature. */
+    __device__ __forceinline__ void add_policy(const quern_row_stats &stats, const row_sums &sums, const row_upstream &upstream,
+                                               double inverse, double *of_all, double *of_label) {
+        if (upstream.log_prob != 0) {
+            *of_all -= upstream.log_prob * inverse;
+            *of_label += upstream.log_prob * (stats.others * inverse);
+        }
+        if (upstream.entropy != 0) {
+            const double above = sums.own != 0 ? (double)sums.above : 0.0;
+            const double mean = (stats.moment + sums.own * above) * inverse;
+            *of_all += upstream.entropy * mean * inverse;
+            *of_label += upstream.entropy * (sums.own * inverse) * ((stats.moment - above * stats.others) * inverse);
+            tilt = (float)(-upstream.entropy * inverse * upstream.inverse_temperature);
+        }
+        *of_all *= upstream.inverse_temperature;
+        *of_label *= upstream.inverse_temperature;
+        smoothing *= upstream.inverse_temperature;
+    }
+
     /* log(sum), from fp32 logarithms, which are cheap enough for every thread, and a Taylor step. */
     static __device__ __forceinline__ double log_of(const quern_row_stats &stats, const row_sums &sums) {
         const float others = (float)stats.others, sum = (float)sums.sum;
