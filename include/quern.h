@@ -418,8 +418,8 @@ typedef struct quern_cross_entropy_report {
 
 /*
  * The sums over one row, or over a shard's part of it: 64 bytes, which an engine may move between ranks as they are.  y is the
- * logit after the softcap and the temperature.  quern_cross_entropy_combine brings the sums of several shards to one origin and adds them.  A skipped
- * row has the sums of no columns.
+ * logit after the softcap and the temperature.  quern_cross_entropy_combine brings the sums of several shards to one origin and
+ * adds them.  A skipped row has the sums of no columns.
  */
 typedef struct quern_row_stats {
     double origin;           /* subtracted in every exponent: near the largest y, from 1 below to 1 + log(vocab) above it; -infinity
@@ -437,7 +437,8 @@ typedef struct quern_row_stats {
 
 /*
  * Softmax cross-entropy of logits [rows, vocab] against labels [rows].  y = t * x or, with a softcap, y = t * cap * tanh(x / cap),
- * where t is the inverse temperature of the row (1 without); p = softmax(y); lse = log(sum_j exp(y[j])); w are the class weights (1 without); e is the label smoothing.  The loss of a row is
+ * where t is the inverse temperature of the row (1 without); p = softmax(y); lse = log(sum_j exp(y[j])); w are the class weights
+ * (1 without); e is the label smoothing.  The loss of a row is
  *
  *   (1 - e) * w[label] * (lse - y[label])  +  e / vocab * sum_j w[j] * (lse - y[j])  +  z_loss * lse^2
  *
@@ -450,9 +451,10 @@ typedef struct quern_row_stats {
  *
  * The loss and all arithmetic are fp32 or better for every type of logits.  Each gradient element is rounded once.  The gradient
  * and the loss of the label's column are computed from the sum over the other columns, and so keep their relative precision when
- * the model is confident.  With label smoothing, z-loss, softcap or the gradient of the entropy, terms of opposite sign can cancel;
- * the absolute precision of the terms then holds.  A temperature rounds each y to fp32, as a softcap does.  Without a softcap the error of the entropy is below 4e-7 times the larger of 1 and the entropy: absolute
- * where the entropy is small.  On a CPU a request for one output leaves the bits of the others.
+ * the model is confident.  With label smoothing, z-loss, softcap or the gradient of the entropy, terms of opposite sign can
+ * cancel; the absolute precision of the terms then holds.  A temperature rounds each y to fp32, as a softcap does.  Without a
+ * softcap the error of the entropy is below 4e-7 times the larger of 1 and the entropy: absolute where the entropy is small.  On a
+ * CPU a request for one output leaves the bits of the others.
  *
  * Skipped rows have the label ignore_index, or a label outside [0, global_vocab), which the report counts.  Their logits are not
  * read through the label.  Their loss, lse, log_prob and entropy are 0, their argmax is -1, and their gradient is 0 in every
@@ -463,11 +465,11 @@ typedef struct quern_row_stats {
  * for such a row: its loss and other outputs, its stats and all columns of its gradient keep their contents, in place the logits.
  * A sum or mean leaves the row out, and the report, which is then required, counts it.  Other rows do not change.
  *
- * Infinities below are those of y: a softcap makes them finite, and t * x may overflow.  Terms with coefficient 0 are skipped, even if infinite or NaN: a
- * class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0 has loss 0 and gradient 0.
- * A row in which every y is -infinity has loss +infinity, lse and log_prob -infinity, entropy 0, argmax -1 and gradient 0; the
- * report counts it.  NaN or +infinity in a row makes that row's loss, outputs and gradient NaN, and its argmax -1.  Other rows do
- * not change.
+ * Infinities below are those of y: a softcap makes them finite, and t * x may overflow.  Terms with coefficient 0 are skipped,
+ * even if infinite or NaN: a class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0
+ * has loss 0 and gradient 0.  A row in which every y is -infinity has loss +infinity, lse and log_prob -infinity, entropy 0,
+ * argmax -1 and gradient 0; the report counts it.  NaN or +infinity in a row makes that row's loss, outputs and gradient NaN, and
+ * its argmax -1.  Other rows do not change.
  *
  * The gradient may overwrite the logits: grad == logits with the same dtype and stride.  Otherwise grad must not overlap logits.
  * No other output may overlap an input, another output or the workspace.
@@ -519,8 +521,7 @@ typedef struct quern_cross_entropy_args {
 
     /* The inverse temperature t of a row is the product of both.  It applies after the softcap. */
     float inverse_temperature;      /* above 0; 0: 1 */
-    const float *inverse_temperatures;  /* [rows]; NULL: 1.  The call does not check them: a row whose t is not above 0 and finite is
-                                           NaN */
+    const float *inverse_temperatures;  /* [rows]; NULL: 1.  They are not checked: a row whose t is not above 0 and finite is NaN */
 
     /* Upstream gradients of two outputs of each row, which need not be asked for.  The stride is like grad_loss_stride, 1 by
        default.  NULL: 0 */

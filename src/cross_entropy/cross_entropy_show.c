@@ -13,7 +13,8 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const quern_cross_entropy_args *args = &call->args;
     const struct quern_element logits = quern_element_of(args->logits_dtype), labels = quern_element_of(args->labels_dtype);
     const int64_t rows = args->rows, sums = args->reduction == QUERN_REDUCTION_NONE ? rows : 1;
-    const int64_t of_loss = args->grad_loss_stride, of_log_prob = args->grad_log_prob_stride, of_entropy = args->grad_entropy_stride;
+    const int64_t of_loss = args->grad_loss_stride, of_log_prob = args->grad_log_prob_stride;
+    const int64_t of_entropy = args->grad_entropy_stride;
     const int64_t report = sizeof *args->report / sizeof(int64_t), stats = sizeof(quern_row_stats);
     const struct {
         const char *name, *uses;

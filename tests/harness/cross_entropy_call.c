@@ -47,8 +47,8 @@ static void open_outputs(const struct test_device *device, const struct cross_en
 
 static void close_buffers(struct buffers *b) {
     struct buffer *all[] = {&b->logits, &b->labels, &b->weights, &b->grad, &b->loss, &b->lse, &b->log_prob, &b->entropy,
-                            &b->argmax, &b->stats, &b->report, &b->shards, &b->upstream, &b->log_prob_upstream, &b->entropy_upstream,
-                            &b->temperatures};
+                            &b->argmax, &b->stats, &b->report, &b->shards, &b->upstream, &b->log_prob_upstream,
+                            &b->entropy_upstream, &b->temperatures};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) buffer_close(all[i]);
 }
 

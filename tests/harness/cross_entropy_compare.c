@@ -103,8 +103,8 @@ static void compare_stats(const struct place *place, const struct cross_entropy_
     if (!isfinite(exact->largest)) return;
     const double above = stats->origin - exact->largest, most = 1 + log((double)place->c->vocab);
     const double rounding = expected->options.inverse_temperature != 1 ? 2.4e-7 * fabs(exact->largest) : 0;
-    check(above >= -1 - rounding && above <= most + rounding, "row %" PRId64 ": origin %g, largest %g [%s]", place->row, stats->origin, exact->largest,
-          cross_entropy_describe(place->c));
+    check(above >= -1 - rounding && above <= most + rounding, "row %" PRId64 ": origin %g, largest %g [%s]",
+          place->row, stats->origin, exact->largest, cross_entropy_describe(place->c));
     check(cross_entropy_output_is_close(lse, exact->lse), "row %" PRId64 ": the stats' sums give lse %.9g instead of %.9g [%s]",
           place->row, lse, exact->lse.exact, cross_entropy_describe(place->c));
     check(cross_entropy_output_is_close((double)stats->label_value, (struct cross_entropy_value){y, 2.4e-7 * fabs(y)}),

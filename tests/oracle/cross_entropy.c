@@ -13,8 +13,8 @@
 #define EXPONENT_TOLERANCE 1.2e-7
 
 /*
- * A capped logit is a quotient, a hyperbolic tangent good to two roundings, and a product: four halves of an fp32 ulp.  A temperature
- * alone is fewer: a product, and log2(e) times it.
+ * A capped logit is a quotient, a hyperbolic tangent good to two roundings, and a product: four halves of an fp32 ulp.  A
+ * temperature alone is fewer: a product, and log2(e) times it.
  */
 #define SOFTCAP_TOLERANCE 2.4e-7
 
@@ -234,8 +234,8 @@ static struct cross_entropy_value log_prob_grad(const struct row *row, int64_t c
 }
 
 /*
- * That of the entropy in a column c: p[c] * sum of p[j] * (y[j] - y[c]).  A kernel subtracts two sums, whose terms are distances from
- * an origin at most 2 + log_sum above the largest y.
+ * That of the entropy in a column c: p[c] * sum of p[j] * (y[j] - y[c]).  A kernel subtracts two sums, whose terms are distances
+ * from an origin at most 2 + log_sum above the largest y.
  */
 static struct cross_entropy_value entropy_grad(const struct row *row, int64_t column) {
     const double p = exponential(row, column) / row->sum, down = row->largest - row->y[column];

@@ -416,8 +416,9 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy, temperatures_that_are_none) {
 
 /* Masked columns and labels: 0 times an infinite distance is not NaN in the gradient of the entropy. */
 TEST_CROSS_ENTROPY_ROWS(cross_entropy, entropy_of_masked_columns) {
-    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 4, .vocab = 700, .inverse_temperature = 2,
-                                                     .outputs = WANT_EVERYTHING, .has_entropy_grad = true, .has_log_prob_grad = true);
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 4, .vocab = 700,
+                                                     .outputs = WANT_EVERYTHING, .inverse_temperature = 2,
+                                                     .has_entropy_grad = true, .has_log_prob_grad = true);
     if (!is_full(row)) return;
     OPEN_INPUTS(inputs, &c);
     for (int64_t j = 0; j < c.vocab; j++) {

@@ -178,7 +178,8 @@ Test(cross_entropy_oracle, infinite_rows) {
 
 Test(cross_entropy_oracle, masked_columns) {
     const double logits[] = {0, (double)-INFINITY, 0}, weights_of[] = {1, 0, 1};
-    const struct cross_entropy_options smooth = {0.5, 0, 0, NULL, 0}, weighted = {0.5, 0, 0, weights_of, 0}, all = {1, 0, 0, weights_of, 0};
+    const struct cross_entropy_options smooth = {0.5, 0, 0, NULL, 0}, weighted = {0.5, 0, 0, weights_of, 0};
+    const struct cross_entropy_options all = {1, 0, 0, weights_of, 0};
     struct cross_entropy_value grad[3];
     struct cross_entropy_exact row = cross_entropy_exact_row(logits, 3, 1, &plain, once, grad);
     check(!row.infinite && row.loss.exact == (double)INFINITY && grad[0].exact == 0.5 && grad[1].exact == -1, "the label is");

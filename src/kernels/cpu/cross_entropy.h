@@ -28,12 +28,12 @@
  * no test for the label, and the sum over the other columns is available directly.  A confident row's loss and label gradient get
  * their precision from that sum.
  *
- * The full kernels support softcap, temperature, label smoothing, class weights, argmax, and entropy with its gradient.  They have separate loops for the usual
- * combinations.  A softcap's slope is computed from the logit in the gradient pass: to keep it would cost as much in the cache.
- * With AVX-512, 32 columns with all options take 44 vector instructions in the forward pass (2 to load, 2 for the largest and
- * smallest logit, 12 for the softcap, 14 for the powers of 2, 8 for the smoothing with class weights, 4 for the entropy, 2 for the
- * sum) and 28 in the gradient pass (4 to load, 10 for the slope, 6 for the products, 8 to store): at least 37 cycles with two
- * vector pipes, against 18 without options.
+ * The full kernels support softcap, temperature, label smoothing, class weights, argmax, and entropy with its gradient.  They have
+ * separate loops for the usual combinations.  A softcap's slope is computed from the logit in the gradient pass: to keep it would
+ * cost as much in the cache.  With AVX-512, 32 columns with all options take 44 vector instructions in the forward pass (2 to load,
+ * 2 for the largest and smallest logit, 12 for the softcap, 14 for the powers of 2, 8 for the smoothing with class weights, 4 for
+ * the entropy, 2 for the sum) and 28 in the gradient pass (4 to load, 10 for the slope, 6 for the products, 8 to store): at least
+ * 37 cycles with two vector pipes, against 18 without options.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_H
 #define QUERN_CPU_CROSS_ENTROPY_H

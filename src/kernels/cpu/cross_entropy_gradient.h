@@ -119,8 +119,8 @@ struct beside {
 /* From the row's origin; finite also where there is no exponential. */
 SPECIALISED struct vector_pair tilt_distances(const struct beside *beside, struct vector_pair x, bool near,
                                               struct beside_wants wants) {
-    const vector least = vector_broadcast(LEAST_DISTANCE), inverse_temperature = vector_broadcast(beside->softcap.inverse_temperature);
-    struct capped_pair y = {x, {inverse_temperature, inverse_temperature}};
+    const vector least = vector_broadcast(LEAST_DISTANCE), inverse = vector_broadcast(beside->softcap.inverse_temperature);
+    struct capped_pair y = {x, {inverse, inverse}};
     if (wants.softcap)
         y = cap_pair(&beside->softcap, x, near);
     struct vector_pair distances = {vector_multiply_add(y.x.first, y.factor.first, -beside->origin),

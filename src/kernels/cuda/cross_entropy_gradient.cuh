@@ -41,8 +41,8 @@ struct shifted_roots {
 };
 
 /*
- * Computes gradients from logits: (coefficient + tilt * (y - origin)) * exp(y - origin).  The exponential is the square of a root, which is never so small
- * that it is flushed to 0.  Columns count from the first one of the row or part.
+ * Computes gradients from logits: (coefficient + tilt * (y - origin)) * exp(y - origin).  The exponential is the square of a root,
+ * which is never so small that it is flushed to 0.  Columns count from the first one of the row or part.
  */
 struct row_gradient {
     row_factors factors;

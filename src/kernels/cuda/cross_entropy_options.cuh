@@ -1,6 +1,6 @@
 /*
- * The options that have a cost per column: a softcap, a temperature and class weights.  Included by cross_entropy_sums.cuh.  Only the full kernels
- * have them; the others use the stored logit and test or load nothing else per column.
+ * The options that have a cost per column: a softcap, a temperature and class weights.  Included by cross_entropy_sums.cuh.  Only
+ * the full kernels have them; the others use the stored logit and test or load nothing else per column.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_OPTIONS_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_OPTIONS_CUH

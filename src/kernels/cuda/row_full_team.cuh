@@ -151,7 +151,8 @@ static __device__ __forceinline__ float exp2_of_fraction(float x) {
 template <bool CAPPED>
 static __device__ __forceinline__ float error_of_largest(const quern_cross_entropy_problem &problem, row_scale scale,
                                                          float inverse_temperature, float largest, float *exponent) {
-    *exponent = row_exponents<CAPPED>(scale_of_logits(scale, inverse_temperature), problem.softcap, inverse_temperature).any(largest);
+    const row_scale of_logits = scale_of_logits(scale, inverse_temperature);
+    *exponent = row_exponents<CAPPED>(of_logits, problem.softcap, inverse_temperature).any(largest);
     return fabsf(*exponent) <= 1.0f ? exp2_of_fraction(*exponent) - exp2_flushed(*exponent) : 0.0f;
 }
 
