@@ -97,7 +97,7 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
         .logits = ON_DEVICE(trial, logits), .logits_stride = stride, .grad = ON_DEVICE(trial, grad), .grad_stride = stride,
         .labels = ON_DEVICE(trial, labels), .ignore_index = IGNORED,
         .rows = ROWS, .vocab = VOCAB, .padded_vocab = VOCAB, .global_vocab = VOCAB,
-        .grad_scale = 1, .reduction = QUERN_REDUCTION_MEAN,
+        .grad_scale = 1, .inverse_temperature = 1, .reduction = QUERN_REDUCTION_MEAN,
         .row_loss = ON_DEVICE(trial, row_loss), .lse = ON_DEVICE(trial, lse), .log_prob = ON_DEVICE(trial, log_prob),
         .stats = stage == QUERN_STAGE_ROWS ? NULL : ON_DEVICE(trial, stats),
         .parts = ON_DEVICE(trial, parts), .part_count = 1, .is_final = 1,

@@ -24,7 +24,7 @@ static struct doubles open_doubles(const struct cross_entropy_case *c, const str
                         .terms = calloc(vocab, sizeof(double)), .grad = calloc(vocab, sizeof *d.grad)};
     for (size_t j = 0; c->has_weights && j < vocab; j++) d.weights[j] = (double)inputs->weights[j];
     d.options = (struct cross_entropy_options){(double)c->label_smoothing, (double)c->z_loss, (double)c->softcap,
-                                               c->has_weights ? d.weights : NULL};
+                                               c->has_weights ? d.weights : NULL, 0};
     return d;
 }
 

@@ -41,6 +41,7 @@ struct shape {
     int64_t padding;  /* added to every stride */
     int64_t upstream_stride;
     bool accumulate;
+    bool policy;      /* upstream gradients of log_prob and entropy, and temperatures, with the values of grad_loss */
     uint64_t seed;
 };
 
@@ -92,6 +93,10 @@ static void open_upstream(struct layer *layer) {
     free(upstream);
     layer->args.loss.grad_loss = (const float *)layer->upstream.data + (stride < 0 ? count - 1 : 0);
     layer->args.loss.grad_loss_stride = stride;
+    if (!layer->shape.policy) return;
+    layer->args.loss.grad_log_prob = layer->args.loss.grad_entropy = layer->args.loss.grad_loss;
+    layer->args.loss.grad_log_prob_stride = layer->args.loss.grad_entropy_stride = stride;
+    if (stride) layer->args.loss.inverse_temperatures = layer->upstream.data;
 }
 
 static void open_row_values(const struct layer *layer, struct buffer values[ROW_VALUES], quern_cross_entropy_args *args) {
@@ -260,7 +265,7 @@ Test(linear_cross_entropy, reductions_options_and_strides) {
     for (int i = 0; i < 12; i++)
         check_layer(SHAPE(.reduction = (quern_reduction)(i % 3), .label_smoothing = i & 1 ? 0.1f : 0, .softcap = i & 2 ? 20 : 0,
                           .z_loss = i & 4 ? 1e-3f : 0, .padding = i % 5, .accumulate = i % 4 == 3, .chunk_rows = 10 + i,
-                          .upstream_stride = i - 6, .seed = (uint64_t)i + 40));
+                          .upstream_stride = i - 6, .policy = i % 2, .seed = (uint64_t)i + 40));
 }
 
 Test(linear_cross_entropy, no_rows) {
