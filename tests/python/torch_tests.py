@@ -95,6 +95,41 @@ def test_outputs():
     assert torch.equal(logits.grad, torch.autograd.grad(quern.torch.cross_entropy(logits, labels), logits)[0])
 
 
+def test_log_prob_and_entropy():
+    """Values and gradients of both, alone and together, against PyTorch's own softmax in float64."""
+    for dtype, tolerance in ((torch.float32, 2e-6), (torch.bfloat16, 1e-2)):
+        for weights in ((1.0, 0.0), (0.0, 1.0), (0.7, -0.3)):
+            given = (torch.randn(4, 9, 301) * 3).to(dtype).requires_grad_()
+            labels = torch.randint(0, 301, (4, 9))
+            exact = given.detach().double().requires_grad_()
+            log_p = torch.log_softmax(exact / 1.7, -1)
+            expected = log_p.gather(-1, labels[..., None])[..., 0], -(log_p.exp() * log_p).sum(-1)
+            found = quern.torch.log_prob_and_entropy(given, labels, temperature=1.7)
+            for each, other in zip(found, expected):
+                torch.testing.assert_close(each.double(), other, rtol=2e-6, atol=2e-6)
+            upstream = torch.randn(4, 9)
+            sum((each * upstream * weight).sum() for each, weight in zip(found, weights)).backward()
+            sum((each * upstream * weight).sum() for each, weight in zip(expected, weights)).backward()
+            torch.testing.assert_close(given.grad.double(), exact.grad, rtol=tolerance, atol=tolerance * exact.grad.abs().max().item())
+
+
+def test_a_policy_in_compiled_code():
+    given, labels = torch.randn(6, 50, requires_grad=True), torch.randint(0, 50, (6,))
+
+    def loss(logits):
+        log_prob, entropy = quern.torch.log_prob_and_entropy(logits, labels, temperature=0.5)
+        return (log_prob + 0.1 * entropy).sum()
+
+    plain, = torch.autograd.grad(loss(given), given)
+    compiled, = torch.autograd.grad(torch.compile(loss, fullgraph=True, backend="aot_eager")(given), given)
+    assert (plain == compiled).all()
+    options = (labels, None, 50, 0, -100, 0.0, 0.0, 0.0, True, 2.0)
+    opcheck(torch.ops.quern.policy.default, (given, *options))
+    log_prob, _, stats = torch.ops.quern.policy(given.detach(), *options)
+    opcheck(torch.ops.quern.policy_gradient.default, (given.detach(), *options, stats, log_prob, log_prob))
+    raises(ValueError, "temperature is 0.0", quern.torch.log_prob_and_entropy, given, labels, temperature=0.0)
+
+
 def test_a_graph_that_is_kept():
     logits, labels = case()
     loss = quern.torch.cross_entropy(logits, labels)

@@ -341,17 +341,26 @@ static void cross_entropy_outputs(value *stack, uint64_t inputs, uint64_t output
     for (int i = 0; i < 4; i++) stack[2 + i] = (value)(uintptr_t)rows[i];
 }
 
-static void take_upstream(struct call *call, value given) {
+/* One value, or one for each row if there is no reduction. */
+static const float *take_upstream(struct call *call, value given, int64_t *stride) {
     int64_t *strides = NULL, count = 0, dimensions = 0;
     const tensor upstream = take(call, given);
     const bool by_row = call->args.reduction == QUERN_REDUCTION_NONE;
     torch.count(upstream, &count);
     torch.dimensions(upstream, &dimensions);
     expect(call, count == (by_row ? call->args.rows : 1) && dimensions <= 1 && dtype_of(upstream) == QUERN_F32 &&
-           (!by_row || dimensions == 1), "grad_loss in float32: [rows] without a reduction, else one value");
+           (!by_row || dimensions == 1), "upstream gradients in float32: [rows] without a reduction, else one value");
     torch.strides(upstream, &strides);
-    call->args.grad_loss = data_of(upstream);
-    call->args.grad_loss_stride = by_row && !call->failed ? strides[0] : 0;
+    *stride = by_row && !call->failed ? strides[0] : 0;
+    return data_of(upstream);
+}
+
+static void take_stats(struct call *call, value given) {
+    const tensor stats = take(call, given);
+    int64_t bytes = 0;
+    torch.count(stats, &bytes);
+    expect(call, is_matrix(stats) && bytes == call->args.rows * (int64_t)sizeof(quern_row_stats), "the stats of a forward pass");
+    call->args.stats = data_of(stats);
 }
 
 /* stats, grad_loss -> the gradient of the logits, times the upstream gradient: one value, or one for each row. */
@@ -359,16 +368,44 @@ static void cross_entropy_gradient(value *stack, uint64_t inputs, uint64_t outpu
     (void)inputs, (void)outputs;
     struct call call;
     begin(&call, stack);
-    const tensor stats = take(&call, stack[FURTHER]);
-    int64_t bytes = 0;
-    torch.count(stats, &bytes);
-    expect(&call, is_matrix(stats) && bytes == call.args.rows * (int64_t)sizeof(quern_row_stats), "the stats of a forward pass");
-    call.args.stats = data_of(stats);
-    take_upstream(&call, stack[FURTHER + 1]);
+    take_stats(&call, stack[FURTHER]);
+    call.args.grad_loss = take_upstream(&call, stack[FURTHER + 1], &call.args.grad_loss_stride);
     tensor grad;
     call.args.grad = make_grad(&call, stack[LOGITS], &grad);
     run(&call, quern_cross_entropy_gradient);
     end(&call, "quern::cross_entropy_gradient");
+    stack[0] = (value)(uintptr_t)grad;
+}
+
+/* inverse_temperature -> (log_prob, entropy, stats) */
+static void policy(value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)inputs, (void)outputs;
+    struct call call;
+    tensor stats, rows[2];
+    begin(&call, stack);
+    call.args.padded_vocab = 0;
+    call.args.inverse_temperature = (float)real_of(stack[FURTHER]);
+    call.args.stats = make_stats(&call, &stats);
+    for (int i = 0; i < 2; i++) rows[i] = make(&call, 1, &call.args.rows, TORCH_F32);
+    if (!call.failed) call.args.log_prob = data_of(rows[0]), call.args.entropy = data_of(rows[1]);
+    run(&call, quern_cross_entropy);
+    end(&call, "quern::policy");
+    stack[0] = (value)(uintptr_t)rows[0], stack[1] = (value)(uintptr_t)rows[1], stack[2] = (value)(uintptr_t)stats;
+}
+
+/* inverse_temperature, stats, grad_loss, grad_entropy -> the gradient of the logits */
+static void policy_gradient(value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)inputs, (void)outputs;
+    struct call call;
+    tensor grad;
+    begin(&call, stack);
+    call.args.inverse_temperature = (float)real_of(stack[FURTHER]);
+    take_stats(&call, stack[FURTHER + 1]);
+    call.args.grad_loss = take_upstream(&call, stack[FURTHER + 2], &call.args.grad_loss_stride);
+    call.args.grad_entropy = take_upstream(&call, stack[FURTHER + 3], &call.args.grad_entropy_stride);
+    call.args.grad = make_grad(&call, stack[LOGITS], &grad);
+    run(&call, quern_cross_entropy_gradient);
+    end(&call, "quern::policy_gradient");
     stack[0] = (value)(uintptr_t)grad;
 }
 
@@ -428,7 +465,7 @@ static void cross_entropy_upstream(value *stack, uint64_t inputs, uint64_t outpu
         call.args.grad_stride = sizes[0] > 1 ? strides[0] : sizes[1];
     }
     call.args.grad = data_of(grad);
-    take_upstream(&call, stack[1]);
+    call.args.grad_loss = take_upstream(&call, stack[1], &call.args.grad_loss_stride);
     if (!call.failed) note(&call, quern_cross_entropy_upstream(call.device, &call.args, call.stream));
     end(&call, "quern::cross_entropy_upstream_");
 }
@@ -445,6 +482,9 @@ static const struct {
      "cross_entropy_outputs(Tensor logits, " OPTIONS ") -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)", cross_entropy_outputs},
     {"cross_entropy_gradient", "cross_entropy_gradient(Tensor logits, " OPTIONS ", Tensor stats, Tensor grad_loss) -> Tensor",
      cross_entropy_gradient},
+    {"policy", "policy(Tensor logits, " OPTIONS ", float inverse_temperature) -> (Tensor, Tensor, Tensor)", policy},
+    {"policy_gradient", "policy_gradient(Tensor logits, " OPTIONS
+     ", float inverse_temperature, Tensor stats, Tensor grad_loss, Tensor grad_entropy) -> Tensor", policy_gradient},
     {"cross_entropy_", "cross_entropy_(Tensor(a!) logits, " OPTIONS ", float grad_scale) -> Tensor", cross_entropy_in_place},
     {"cross_entropy_upstream_", "cross_entropy_upstream_(Tensor(a!) grad, Tensor grad_loss) -> ()", cross_entropy_upstream},
     {"cross_entropy_out",

@@ -1,7 +1,8 @@
 """Quern's operations on tensors of PyTorch, on CPUs and GPUs."""
 from .adamw import AdamW, clip_grad_norm_
-from .loss import Outputs, cross_entropy, linear_cross_entropy
+from .loss import Outputs, cross_entropy, linear_cross_entropy, log_prob_and_entropy
 from .quantize import quantize
 from .ranks import Group, ragged_all_to_all
 
-__all__ = ["AdamW", "Group", "Outputs", "clip_grad_norm_", "cross_entropy", "linear_cross_entropy", "quantize", "ragged_all_to_all"]
+__all__ = ["AdamW", "Group", "Outputs", "clip_grad_norm_", "cross_entropy", "linear_cross_entropy",
+           "log_prob_and_entropy", "quantize", "ragged_all_to_all"]

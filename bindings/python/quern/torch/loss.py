@@ -24,6 +24,8 @@ _with_gradient = torch.ops.quern.cross_entropy_and_gradient.default
 _loss_alone = torch.ops.quern.cross_entropy_loss.default
 _all_outputs = torch.ops.quern.cross_entropy_outputs.default
 _gradient = torch.ops.quern.cross_entropy_gradient.default
+_policy = torch.ops.quern.policy.default
+_policy_gradient = torch.ops.quern.policy_gradient.default
 _over_logits = torch.ops.quern.cross_entropy_.default
 _late = torch.ops.quern.cross_entropy_upstream_.default
 
@@ -61,6 +63,9 @@ _fake("cross_entropy_outputs", lambda logits, *options: (
     _loss_like(logits, options[3]), _stats_like(logits), *(logits.new_empty(logits.shape[:1], dtype=torch.float32) for _ in range(3)),
     logits.new_empty(logits.shape[:1], dtype=torch.int64)))
 _fake("cross_entropy_gradient", lambda logits, *options: torch.empty_like(logits, memory_format=torch.contiguous_format))
+_fake("policy", lambda logits, *options: (
+    *(logits.new_empty(logits.shape[:1], dtype=torch.float32) for _ in range(2)), _stats_like(logits)))
+_fake("policy_gradient", lambda logits, *options: torch.empty_like(logits, memory_format=torch.contiguous_format))
 _fake("cross_entropy_", lambda logits, *options: _loss_like(logits, options[3]))
 _fake("cross_entropy_upstream_", lambda grad, grad_loss: None)
 _fake("cross_entropy_out", lambda logits, *options, loss, grad: None)
@@ -84,6 +89,19 @@ def _backward(ctx, upstream, *_):
     return _gradient(logits, labels, weight, *ctx.options, stats, upstream), *(None,) * 9
 
 
+def _save_policy(ctx, inputs, output) -> None:
+    logits, labels, _, *ctx.options = inputs
+    ctx.save_for_backward(logits, labels, output[2])
+    ctx.mark_non_differentiable(output[2])
+
+
+def _policy_backward(ctx, of_log_prob, of_entropy, _):
+    """Without options log_prob is the negated loss."""
+    _refuse_second()
+    logits, labels, stats = ctx.saved_tensors
+    return _policy_gradient(logits, labels, None, *ctx.options, stats, -of_log_prob, of_entropy), *(None,) * 10
+
+
 def _refuse_second() -> None:
     """Asks itself, since once_differentiable takes longer than the gradient of a small call."""
     if torch.is_grad_enabled():
@@ -92,6 +110,7 @@ def _refuse_second() -> None:
 
 for _name in ("cross_entropy", "cross_entropy_outputs"):
     torch.library.register_autograd(f"quern::{_name}", _backward, setup_context=_save)
+torch.library.register_autograd("quern::policy", _policy_backward, setup_context=_save_policy)
 
 
 class _CrossEntropy(torch.autograd.Function):
@@ -264,6 +283,32 @@ def _call(rows, arguments, logits, inplace, grad_scale, outputs):
     if needs_gradient:
         return _CrossEntropy.apply(_loss_and_stats, rows, arguments)[0]
     return _loss_alone(rows, *arguments)
+
+
+def log_prob_and_entropy(logits: torch.Tensor, labels: torch.Tensor, *, temperature: float = 1.0, softcap: float = 0.0,
+                         ignore_index: int = -100, vocab: Optional[int] = None,
+                         strict: Optional[bool] = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """(log_prob, entropy) of softmax(logits / temperature) in fp32, each with its gradient: what a policy gradient with an entropy
+    bonus needs.
+
+    log_prob is that of the label, a sampled token.  logits is [..., vocab], labels and both results are [...]; a row whose label is
+    ignore_index has zeros.  One pass over the logits in the forward pass, and one in the backward pass for both gradients.  softcap:
+    applied before the temperature.  vocab, strict: as cross_entropy.
+    """
+    rows, flat = _rows(logits, labels)
+    columns = rows.shape[1] if vocab is None else vocab
+    if not 0 < columns <= rows.shape[1]:
+        _fail(_c.QUERN_INVALID_SHAPE, f"vocab is {columns}: expected 1 to the {rows.shape[1]} columns of the logits")
+    if not temperature > 0:
+        _fail(_c.QUERN_INVALID_ARGUMENT, f"temperature is {temperature}: expected a number above 0")
+    if not torch.compiler.is_compiling():
+        follow_threads()
+    try:
+        log_prob, entropy, _ = _policy(rows, flat, None, columns, _c.QUERN_REDUCTION_NONE, ignore_index, 0.0, 0.0, softcap,
+                                       _is_strict(strict, rows), 1 / temperature)
+    except RuntimeError as failure:
+        raise quern.translated(failure) from None
+    return log_prob.reshape(labels.shape), entropy.reshape(labels.shape)
 
 
 class _Linear(torch.autograd.Function):
