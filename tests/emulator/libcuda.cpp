@@ -190,6 +190,16 @@ API unsigned long long quern_emulator_early_launches() {
   return statistics.early;
 }
 
+// The streams of a priority that exist, default streams apart.
+API long quern_emulator_streams(int priority) {
+  std::lock_guard<Door> lock(driver().door);
+  long count = 0;
+  for (auto &d : driver().devices)
+    if (d->context)
+      for (auto &s : d->context->streams) count += s->priority == priority;
+  return count;
+}
+
 // The objects that exist, and the state of the calling thread.
 API void quern_emulator_objects(quern_emulator_objects_t *o) {
   std::lock_guard<Door> lock(driver().door);

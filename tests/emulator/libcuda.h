@@ -75,12 +75,14 @@ struct Operation {
   std::shared_ptr<Operation> overlapped;           // a kernel that this one may start before the end of, as soon as it lets it
   std::vector<std::shared_ptr<Operation>> behind;  // these must have started before: they are ahead in the same hardware queue
   std::function<Result()> action;      // anything but a kernel or a host function
+  std::function<bool()> condition;     // of memory, before which it does not start
   std::function<void()> host_function; // runs without the driver's lock, on a thread of its own
   std::unique_ptr<Grid> grid;          // a kernel
   bool is_dependent = false;           // a kernel that may overlap the one before it in its stream, and waits for it itself
   bool stores_rubbish = false;         // an injected fault of the kernel
   std::map<DevicePointer, std::vector<u8>> before;  // then: the contents of memory before it ran
   bool started = false, done = false;
+  int priority = 0;                    // of its stream: what has the lower number starts first
   History history;
   char start_tag = 0, sync_tag = 0;
   u64 begun = 0, finished = 0;         // device_time
@@ -343,7 +345,8 @@ long count_imports();
 int capture_mode_of_thread();
 
 Context *current_context();
-Stream *make_stream(Context &, unsigned flags, int priority);
+constexpr int least_priority = 0, greatest_priority = -5;
+Stream *make_stream(Context &, unsigned flags, int priority);  // which the range bounds
 Stream *stream_of(void *handle);       // null if unknown
 void set_current_context(Context *);
 

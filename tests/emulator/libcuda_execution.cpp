@@ -27,7 +27,8 @@ bool is_let(const Operation &op) {
 bool ready(const Operation &op) {
   return !op.started && is_let(op) &&
          std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; }) &&
-         std::all_of(op.behind.begin(), op.behind.end(), [](const OperationRef &d) { return d->started; });
+         std::all_of(op.behind.begin(), op.behind.end(), [](const OperationRef &d) { return d->started; }) &&
+         (!op.condition || op.condition());
 }
 
 // ---- kernels that store rubbish, by fault injection: each byte that has changed meanwhile on the device becomes another one ----
@@ -98,7 +99,7 @@ void start(const OperationRef &reference) {
   }
   if (op.grid && !failed) {
     if (op.stores_rubbish) remember_memory(op);
-    op.grid->history = &op.history, op.grid->sync_tag = &op.sync_tag;
+    op.grid->history = &op.history, op.grid->sync_tag = &op.sync_tag, op.grid->priority = op.priority;
     if (op.overlapped && !op.overlapped->done) op.grid->awaited = &op.overlapped->sync_tag;
     start_grid(op.grid.get());
     return;
@@ -155,9 +156,10 @@ void sweep_pending() {
   pending.erase(std::remove_if(pending.begin(), pending.end(), [](auto &op) { return op->done; }), pending.end());
 }
 
-// Starts all operations that may start. True if any did.
-bool start_ready(const std::vector<OperationRef> &operations) {
+// Starts all operations that may start, those of a higher priority first. True if any did.
+bool start_ready(std::vector<OperationRef> operations) {
   bool any = false;
+  std::stable_sort(operations.begin(), operations.end(), [](auto &a, auto &b) { return a->priority < b->priority; });
   for (auto &op : operations) {
     if (!ready(*op)) continue;
     start(op), any = true;
@@ -168,7 +170,7 @@ bool start_ready(const std::vector<OperationRef> &operations) {
 }
 
 bool start_any_ready() {
-  return start_ready(std::vector<OperationRef>(driver().pending));
+  return start_ready(driver().pending);
 }
 
 bool start_awaited() {

@@ -48,10 +48,10 @@ void join_queue(Stream &s) {
   least->streams++;
 }
 
-// A kernel that waits for its stream keeps those behind it in the queue from starting.
+// A kernel that waits for its stream keeps those behind it in the queue from starting, and so does a wait for a value.
 void add_to_queue(Stream &s, const OperationRef &op) {
   auto &queues = s.context->queues;
-  if (queues.empty() || !op->grid) return;
+  if (queues.empty() || (!op->grid && !op->condition)) return;
   OperationRef &last = queues[s.queue].last;
   if (last && !last->started) op->behind.push_back(last);
   last = op;
@@ -61,6 +61,7 @@ void enqueue(Stream &s, const OperationRef &op) {
   add_dependencies(s, *op);
   add_to_queue(s, op);
   s.last = op;
+  op->priority = s.priority;
   driver().pending.push_back(op);
 }
 
@@ -99,7 +100,7 @@ Context &context() { return *current_context(); }
 Stream *make_stream(Context &c, unsigned flags, int priority) {
   c.streams.push_back(std::make_unique<Stream>());
   Stream &s = *c.streams.back();
-  s.context = &c, s.flags = flags, s.priority = priority, s.id = next_stream_id++;
+  s.context = &c, s.flags = flags, s.priority = std::clamp(priority, greatest_priority, least_priority), s.id = next_stream_id++;
   join_queue(s);
   return &s;
 }
@@ -251,8 +252,8 @@ API Result cuStreamGetId(void *handle, unsigned long long *id) {
 }
 API Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
   ENTER(context);
-  if (least) *least = 0;
-  if (greatest) *greatest = -5;
+  if (least) *least = least_priority;
+  if (greatest) *greatest = greatest_priority;
   return success;
 }
 
@@ -294,6 +295,41 @@ API Result cuLaunchHostFunc(void *handle, void (*function)(void *), void *data) 
     auto op = make_operation("host function", c);
     op->host_function = [=] { function(data); };
     return op;
+  });
+}
+
+// ---- words ----
+
+namespace {
+u32 *word_at(DevicePointer address) {
+  const Allocation *a = find_allocation(address);
+  return a && !a->alias && address % 4 == 0 ? reinterpret_cast<u32 *>(address) : nullptr;
+}
+}  // namespace
+
+API Result cuStreamWaitValue32_v2(void *handle, DevicePointer address, unsigned value, unsigned flags) {
+  ENTER_STREAM(s, handle, context);
+  static bool (*const kinds[])(u32, u32) = {[](u32 is, u32 wanted) { return s32(is - wanted) >= 0; },
+                                            [](u32 is, u32 wanted) { return is == wanted; },
+                                            [](u32 is, u32 wanted) { return (is & wanted) != 0; },
+                                            [](u32 is, u32 wanted) { return ~(is | wanted) != 0; }};
+  u32 *word = word_at(address);
+  if (!word || flags >= sizeof kinds / sizeof *kinds) return invalid_value;
+  Context &c = *s->context;
+  return submit(*s, [=, &c] {
+    auto op = make_operation("wait for value", c);
+    op->condition = [=] { return kinds[flags](__atomic_load_n(word, __ATOMIC_ACQUIRE), value); };
+    return op;
+  });
+}
+
+API Result cuStreamWriteValue32_v2(void *handle, DevicePointer address, unsigned value, unsigned flags) {
+  ENTER_STREAM(s, handle, context);
+  u32 *word = word_at(address);
+  if (!word || flags > 1) return invalid_value;
+  Context &c = *s->context;
+  return submit(*s, [=, &c] {
+    return make_operation("write value", c, [=] { return __atomic_store_n(word, value, __ATOMIC_RELEASE), success; });
   });
 }
 
@@ -463,6 +499,7 @@ API Result cuGraphLaunch(Graph *exec, void *handle) {
   for (const Graph::Node &node : exec->nodes) {
     OperationRef op = node.make();
     op->after.push_back(first);
+    op->priority = s->priority;
     for (size_t n : node.after) put_after(*op, operations[n]);
     driver().pending.push_back(op);
     last->after.push_back(op);

@@ -59,3 +59,12 @@ static void await_word(void *word) {
 }
 
 void gpu_hold(const struct gpu_end *end, CUstream stream, int *word) { nccl_enqueue(&end->side, stream, await_word, word); }
+
+long gpu_urgent_streams(const struct gpu_end *end) {
+    int least = 0, greatest = 0;
+    long (*count)(int);
+    cuda_ok(&end->side, stream_priorities(&least, &greatest));
+    rank_check(end->side.rank, greatest < least, "the highest priority is %d, the lowest %d", greatest, least);
+    *(void **)&count = nccl_symbol("quern_emulator_streams");
+    return count(greatest);
+}

@@ -40,4 +40,7 @@ void gpu_delay(void *end);
 /* The stream goes on when the word is set. */
 void gpu_hold(const struct gpu_end *end, CUstream stream, int *word);
 
+/* The streams of the process that have the highest priority, as the emulated driver counts them. */
+long gpu_urgent_streams(const struct gpu_end *end);
+
 #endif

@@ -71,6 +71,13 @@ TEST_GPU_PAIR(nccl_transfer, empty_lists_and_items, TWO_HOSTS) {
     rank_ok(rank, quern_transfer_destroy(none));
 }
 
+/* The stream of the two ranks beside the two that each rank has. */
+TEST_GPU_PAIR(nccl_transfer, the_stream_has_the_highest_priority, TWO_HOSTS) {
+    transfer_pair_prepare(&gpu->pair, 2);
+    const long streams = gpu_urgent_streams(&gpu->end);
+    rank_check(rank, streams == 3, "%ld streams, and not 3", streams);
+}
+
 /* More than a group of NCCL takes: 2,049 messages, the last one alone. */
 TEST_RANKS(nccl_transfer, more_than_a_group_takes, TWO_HOSTS) {
     enum { MANY = 2049, EACH = 8 };

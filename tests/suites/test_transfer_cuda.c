@@ -35,6 +35,17 @@ Test(transfer_cuda, random_lists) {
     check_ranks(.kind = RANK_THREADS, .count = 2, .function = run_lists, .nccl = "", RANKS_EACH(others));
 }
 
+/* Two streams, for copies between ranks and within the rank. */
+TEST_RANKS(transfer_cuda, streams_have_the_highest_priority, .kind = RANK_PROCESSES, .count = 2, .nccl = "") {
+    struct gpu_end ends;
+    gpu_end_open(&ends, rank, GPU_PRIVATE);
+    rank_check(rank, gpu_urgent_streams(&ends) == 0, "%ld streams before a transfer", gpu_urgent_streams(&ends));
+    quern_transfer *transfer = transfer_prepare(rank, ends.side.group, 1, NULL, 0);
+    rank_check(rank, gpu_urgent_streams(&ends) == 2, "%ld streams, and not 2", gpu_urgent_streams(&ends));
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return gpu_end_close(&ends);
+}
+
 /* ---- memory that is gone ---- */
 
 static quern_transfer *prepare(struct gpu_end *ends, uint64_t key, void *memory) {

@@ -146,6 +146,7 @@ struct Grid {
   std::vector<u8> params;
   DeviceLimits limits;
   u64 id;
+  int priority;         // its blocks get room before those of a grid with a higher number
   u64 next_cluster, total_clusters, finished_clusters;
   u32 error;
   u64 confining_calls;  // see Confinement

@@ -477,7 +477,8 @@ void start_grid(Grid *g) {
   g->total_clusters = u64(g->grid.x) * g->grid.y * g->grid.z / (u64(g->cluster.x) * g->cluster.y * g->cluster.z);
   g->holding_blocks = u64(g->grid.x) * g->grid.y * g->grid.z;
   statistics.launches++, statistics.early += g->awaited && !g->may_go_on;
-  active.push_back(g);
+  auto is_before = [](const Grid *one, const Grid *other) { return one->priority < other->priority; };
+  active.insert(std::upper_bound(active.begin(), active.end(), g, is_before), g);
   note_progress();
 }
 

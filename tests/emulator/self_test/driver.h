@@ -49,7 +49,8 @@ struct LaunchConfig { unsigned grid[3], block[3], shared; void *stream; LaunchAt
   F(cuPointerGetAttribute, void *, int, Pointer) F(cuMemGetInfo_v2, size_t *, size_t *) \
   F(cuStreamCreate, void **, unsigned) F(cuStreamDestroy_v2, void *) F(cuStreamSynchronize, void *) F(cuStreamQuery, void *) \
   F(cuStreamWaitEvent, void *, void *, unsigned) F(cuStreamBeginCapture_v2, void *, int) F(cuStreamEndCapture, void *, void **) \
-  F(cuStreamIsCapturing, void *, int *) F(cuThreadExchangeStreamCaptureMode, int *) \
+  F(cuStreamCreateWithPriority, void **, unsigned, int) F(cuStreamGetPriority, void *, int *) \
+  F(cuCtxGetStreamPriorityRange, int *, int *) F(cuStreamIsCapturing, void *, int *) F(cuThreadExchangeStreamCaptureMode, int *) \
   F(cuGraphInstantiateWithFlags, void **, void *, unsigned long long) F(cuGraphLaunch, void *, void *) \
   F(cuGraphExecDestroy, void *) F(cuGraphDestroy, void *) \
   F(cuEventCreate, void **, unsigned) F(cuEventDestroy_v2, void *) F(cuEventRecord, void *, void *) F(cuEventQuery, void *) \
@@ -118,7 +119,7 @@ template <class T, class... P, class... A> T given(int line, const char *text, i
 
 struct Stream {
   void *stream;
-  explicit Stream(unsigned flags = 1) : stream(GIVEN(cuStreamCreate, flags)) {}
+  explicit Stream(unsigned flags = 1, int priority = 0) : stream(GIVEN(cuStreamCreateWithPriority, flags, priority)) {}
   Stream(const Stream &) = delete;
   ~Stream() { OK(cuStreamDestroy_v2(stream)); }
   operator void *() const { return stream; }

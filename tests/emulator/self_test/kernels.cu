@@ -179,6 +179,12 @@ KERNEL grid_barrier(uint32_t *count, uint32_t *out) {
   if (threadIdx.x == 0) out[blockIdx.x] = *(volatile uint32_t *)count;
 }
 
+// The order in which blocks begin: here they may be many more than have room.
+KERNEL take_tickets(uint32_t *next, uint32_t *out) {
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = atomicAdd(next, 1);
+}
+
 KERNEL cross_device(uint32_t *mine, volatile uint32_t *theirs) {
   atomicExch_system(mine, 1u);
   while (*theirs == 0) {}

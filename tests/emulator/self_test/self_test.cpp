@@ -551,6 +551,45 @@ static void test_streams() {
   OK(cuEventDestroy_v2(event));
 }
 
+static int priority_of(void *stream) {
+  int priority = 1;
+  OK(cuStreamGetPriority(stream, &priority));
+  return priority;
+}
+
+// What may start at once starts by priority; so do blocks that wait for room.
+static void test_priorities() {
+  enum { BLOCKS = 4000 };
+  int least = 1, greatest = 1;
+  OK(cuCtxGetStreamPriorityRange(&least, &greatest));
+  Stream low(1, least + 3), high(1, greatest - 3), both, plain;
+  CHECK(priority_of(low) == 0 && priority_of(high) == greatest && priority_of(plain) == 0 && greatest < 0);
+  void *event = GIVEN(cuEventCreate, 0), *other = GIVEN(cuEventCreate, 0);
+  auto join = [&] {
+    OK(cuEventRecord(event, low));
+    OK(cuEventRecord(other, high));
+    OK(cuStreamWaitEvent(both, event, 0));
+    OK(cuStreamWaitEvent(both, other, 0));
+    OK(cuStreamSynchronize(both));
+  };
+  Buffer<float> x(std::vector<float>{3.f});
+  OK(launch("scale", {1, 1, 0, low}, x.p, 10.f, 1));
+  OK(launch("add_one", {1, 1, 0, high}, x.p, 1));
+  join();
+  CHECK(x.get()[0] == 40);
+
+  Buffer<uint32_t> next(std::vector<uint32_t>{0}), first(BLOCKS), second(1);
+  OK(launch("add_one", {1, 1, 0, plain}, x.p, 1));
+  OK(cuEventRecord(event, plain));
+  OK(cuStreamWaitEvent(high, event, 0));
+  OK(launch("take_tickets", {BLOCKS, 32, 0, low}, next.p, first.p));
+  OK(launch("take_tickets", {1, 32, 0, high}, next.p, second.p));
+  join();
+  CHECK(second.get()[0] < BLOCKS / 2);
+  OK(cuEventDestroy_v2(event));
+  OK(cuEventDestroy_v2(other));
+}
+
 static void test_graphs() {
   Stream stream, other;
   void *graph, *event = GIVEN(cuEventCreate, 2);
@@ -697,7 +736,8 @@ int main(int count, char **arguments) {
   }
   for (size_t d = 0; d < contexts.size(); d++) test_device(int(d));
   use_device(0);
-  run_tests({{"streams", test_streams}, {"graphs", test_graphs}, {"fault injection", test_fault_injection},
+  run_tests({{"streams", test_streams}, {"priorities", test_priorities}, {"graphs", test_graphs},
+             {"fault injection", test_fault_injection},
              {"images", test_images}, {"two devices", test_two_devices}});
   use_device(0);
   test_name = "failures", test_failures(0);
