@@ -70,6 +70,15 @@ def test_programs_built_elsewhere_run_without_nvcc(out: Path) -> None:
     expect_in("a driver for CUDA 13.0, or", gpu(out, "--build-for", "sm_80", "--driver", "550"))
 
 
+def test_links_between_gpus_are_measured(out: Path) -> None:
+    two, failing = {"QUERN_EMULATOR": "9.0,9.0", "QUERN_EMULATOR_PEERS": "none"}, {"QUERN_EMULATOR_FAIL": "cuMemcpyPeerAsync:999"}
+    said = gpu(out, "--only", "links", status=0, **two)
+    for words in ("GPU 1 to GPU 0: ", "host to GPU 1: ", "2 pairs without peer access; with the host"):
+        expect_in(words, said)
+    expect_in("cuMemcpyPeerAsync gives 999; python: ", gpu(out, "--only", "links", **two, **failing))
+    expect_in("links: not run: there is one GPU", gpu(out, "--only", "links", status=0))
+
+
 def test_an_exclusive_gpu_serves_one_process_at_a_time(out: Path) -> None:
     expect_in("stress: not run: the GPU serves one process", gpu(out, "--only", "stress", status=0, QUERN_EMULATOR_MODE="3"))
     emulated = machine.emulated(devices.FIRST_EMULATED)

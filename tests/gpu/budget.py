@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 GRACE = 10.0  # seconds that a stopped program has to write what it knows
 
 # The parts of the time.  What a stage leaves is divided among those that follow.
-SHARES = {"machine": 0.1, "build": 5.0, "suites": 4.0, "stress": 0.5, "sanitizer": 1.0, "python": 0.5, "benchmarks": 3.5,
-          "report": 0.2}
+SHARES = {"machine": 0.1, "build": 5.0, "suites": 4.0, "stress": 0.5, "sanitizer": 1.0, "links": 0.3, "python": 0.5,
+          "benchmarks": 3.5, "report": 0.2}
 
 
 @dataclass

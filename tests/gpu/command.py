@@ -34,6 +34,7 @@ ROUNDS = 3            # of the small suites, for stress
 LARGE_AT_A_TIME, SMALL_AT_A_TIME = 4, 8  # on one GPU: each process has a context of hundreds of megabytes
 OPERATIONS = ("cross_entropy", "adam", "ragged_all_to_all", "barrier")
 ORACLE = devices.Configuration("oracle", "oracle")
+MEGABYTE = 1 << 20
 MOST_NAMES = 6        # of failed suites in a line
 WRITTEN = (".json", ".md", ".svg")
 EMULATED_NOTE = "Run on the emulator of tests/emulator: no GPU was measured, and the times are not real."
@@ -208,15 +209,27 @@ def stage_sanitizer(session: Session, seconds: float) -> tuple[str, str]:
     return "", f"advice: {fault}; {text}" if fault else text   # some versions report what is right
 
 
+def stage_links(session: Session, seconds: float) -> tuple[str, str]:
+    """Between GPUs; the ranks of the suites use all of them."""
+    if int(session.gpu.configuration.environment["QUERN_TEST_DEVICES"]) < 2:
+        raise Absent("there is one GPU")
+    size = MEGABYTE if session.gpu.is_emulated else 256 * MEGABYTE
+    return _run_python(session, "links", ["tests/gpu/links.py", str(size)], seconds)
+
+
+def _run_python(session: Session, stage: str, words: list[str], seconds: float) -> tuple[str, str]:
+    """A program of ours; its last line is the remark."""
+    fault = session.run([sys.executable, *words], stage, seconds, session.gpu.configuration.environment)
+    log = (session.folder / f"{stage}.log").read_text(errors="replace").strip()
+    print(log, flush=True)
+    return fault, log.rpartition("\n")[2]
+
+
 def stage_python(session: Session, seconds: float) -> tuple[str, str]:
     """The operators of PyTorch, over a stand-in where there is none with CUDA."""
     if not importlib.util.find_spec("numpy"):
         raise Absent("NumPy is not there")
-    command = [sys.executable, "tests/python/on_gpu.py", str(session.folder / "libquern.a")]
-    fault = session.run(command, "python", seconds, session.gpu.configuration.environment)
-    log = (session.folder / "python.log").read_text(errors="replace").strip()
-    print(log, flush=True)
-    return fault, log.rpartition("\n")[2]
+    return _run_python(session, "python", ["tests/python/on_gpu.py", str(session.folder / "libquern.a")], seconds)
 
 
 def stage_benchmarks(session: Session, seconds: float) -> tuple[str, str]:
@@ -261,7 +274,7 @@ def measured(session: Session) -> dict:
 
 RUN: dict[str, Callable[[Session, float], tuple[str, str]]] = {
     "machine": stage_machine, "build": stage_build, "suites": stage_suites, "stress": stage_stress, "sanitizer": stage_sanitizer,
-    "python": stage_python, "benchmarks": stage_benchmarks}
+    "links": stage_links, "python": stage_python, "benchmarks": stage_benchmarks}
 
 # ---- the whole -----------------------------------------------------------------------------------------------------------------
 

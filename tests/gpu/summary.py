@@ -104,5 +104,5 @@ def ten_lines(results: list[Result], measured: dict, gpu: str, folder: Path, sec
     def line(*stages: str) -> str:
         return "; ".join(f"{stage}: {by_stage.get(stage, Result(stage, ran=False))}" for stage in stages)
 
-    return [line("machine"), line("build"), line("suites"), line("stress", "sanitizer", "python"), line("benchmarks"),
+    return [line("machine"), line("build"), line("suites"), line("stress", "sanitizer", "links", "python"), line("benchmarks"),
             *share_lines(measured, gpu), verdict(results, folder, seconds)]
