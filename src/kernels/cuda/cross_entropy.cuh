@@ -40,9 +40,10 @@ static __device__ __forceinline__ void run_streamed(const quern_cross_entropy_pr
 }
 
 static __device__ __forceinline__ void run_stats(const quern_cross_entropy_problem &problem) {
-    const int64_t block = block_of_grid(), parts = problem.rows * problem.part_count, row = block / problem.part_count;
+    const int64_t block = block_of_grid(), parts = problem.rows * problem.part_count;
     if (block < parts) {
-        sum_part(problem, row_options(problem, row), row, (unsigned)(block % problem.part_count));
+        const int64_t row = block / problem.part_count;
+        sum_part(problem, row_options(problem, row), row, (unsigned)(block - row * problem.part_count));
     }
 }
 
@@ -52,7 +53,7 @@ static __device__ __forceinline__ void run_gradient(const quern_cross_entropy_pr
     if (block < parts) {
         const int64_t part = parts - 1 - block; /* backwards: the L2 cache saw the last parts last */
         const int64_t row = part / problem.part_count;
-        store_part_gradient(problem, row_options(problem, row), row, (unsigned)(part % problem.part_count));
+        store_part_gradient(problem, row_options(problem, row), row, (unsigned)(part - row * problem.part_count));
     }
 }
 

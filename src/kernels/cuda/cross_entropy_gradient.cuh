@@ -29,22 +29,25 @@ struct row_layout {
 struct direct_roots {
     direct_exponentials exponential;
 
-    __device__ __forceinline__ explicit direct_roots(float origin) : exponential(origin) {}
+    __device__ __forceinline__ direct_roots(float origin, const row_options &options) : exponential(origin, options) {}
     __device__ __forceinline__ float operator()(float y) const { return exponential.root(y); }
 };
 
 struct shifted_roots {
     float origin;
+    row_options options;
 
-    __device__ __forceinline__ explicit shifted_roots(float origin) : origin(origin) {}
-    __device__ __forceinline__ float operator()(float y) const { return exp2_flushed((y - origin) * (0.5f * LOG2_E)); }
+    __device__ __forceinline__ shifted_roots(float origin, const row_options &options) : origin(origin), options(options) {}
+    __device__ __forceinline__ float operator()(float x) const {
+        return exp2_flushed(options.distance(x, origin) * (0.5f * LOG2_E));
+    }
 };
 
 /*
  * Computes gradients from logits: (coefficient + tilt * (y - origin)) * exp(y - origin).  The exponential is the square of a root,
  * which is never so small that it is flushed to 0.  Columns count from the first one of the row or part.
  */
-struct row_gradient {
+template <bool TILTED> struct row_gradient {
     row_factors factors;
     int64_t label;
     either<DIRECT, direct_roots, shifted_roots>::type root_of;
@@ -55,12 +58,12 @@ struct row_gradient {
 
     __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &p, const row_options &o, const row_factors &f,
                                             int64_t label_column, int64_t first_column)
-        : factors(f), label(label_column - first_column), root_of(f.origin), problem(p), options(o), first(first_column) {}
+        : factors(f), label(label_column - first_column), root_of(f.origin, o), problem(p), options(o), first(first_column) {}
 #else
 
-    __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &, const row_options &, const row_factors &f,
+    __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &, const row_options &o, const row_factors &f,
                                             int64_t label_column, int64_t first_column)
-        : factors(f), label(label_column - first_column), root_of(f.origin) {
+        : factors(f), label(label_column - first_column), root_of(f.origin, o) {
         if constexpr (DIRECT) {
             factors.coefficient *= exp2_flushed((float)log2_to_origin(f.origin, f.origin));
         }
@@ -70,29 +73,16 @@ struct row_gradient {
     /* Replaces COUNT logits, from a column on, by their gradients. */
     template <int COUNT> __device__ __forceinline__ void apply(float *x, int64_t column) const {
 #if QUERN_FULL
-        float slope[COUNT], smoothed[COUNT], coefficient[COUNT];
+        float slope[COUNT], smoothed[COUNT];
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             slope[i] = 1.0f;
             smoothed[i] = 0.0f;
-            coefficient[i] = factors.coefficient;
         }
         if (options.cap.cap != 0) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 x[i] = options.cap(x[i], &slope[i]);
-            }
-        }
-        if (options.inverse_temperature != 1.0f) {
-#pragma unroll
-            for (int i = 0; i < COUNT; i++) {
-                x[i] *= options.inverse_temperature;
-            }
-        }
-        if (factors.tilt != 0) {
-#pragma unroll
-            for (int i = 0; i < COUNT; i++) {
-                coefficient[i] = __fmaf_rn(factors.tilt, fmaxf(x[i] - factors.origin, LEAST_DISTANCE), coefficient[i]);
             }
         }
         if (factors.smoothing != 0) {
@@ -107,7 +97,9 @@ struct row_gradient {
         for (int i = 0; i < COUNT; i++) {
             const float root = root_of(x[i]);
 #if QUERN_FULL
-            const float other = root * slope[i], factor = coefficient[i];
+            const float other = root * slope[i];
+            const float distance = fmaxf(options.distance(x[i], factors.origin), LEAST_DISTANCE);
+            const float factor = TILTED ? __fmaf_rn(factors.tilt, distance, factors.coefficient) : factors.coefficient;
 #else
             const float other = root, factor = factors.coefficient;
 #endif
@@ -136,14 +128,15 @@ struct row_gradient {
     }
 };
 
-static __device__ __forceinline__ void store_gradient(const row_gradient &gradient, const uint32_t *word, char *grad,
+template <bool TILTED>
+static __device__ __forceinline__ void store_gradient(const row_gradient<TILTED> &gradient, const uint32_t *word, char *grad,
                                                       int64_t column, bool aligned) {
     uint32_t rounded[VECTOR_WORDS];
 #pragma unroll
     for (int j = 0; j < VECTOR; j += PIECE) {
         float x[PIECE];
         packing<element, PIECE>::widen(word + j * element::bytes / 4, x);
-        gradient.apply<PIECE>(x, column + j);
+        gradient.template apply<PIECE>(x, column + j);
         packing<element, PIECE>::nearest(x, rounded + j * element::bytes / 4);
     }
     if (aligned) {
@@ -157,19 +150,21 @@ static __device__ __forceinline__ void store_gradient(const row_gradient &gradie
     }
 }
 
-static __device__ __forceinline__ void store_edge(const row_gradient &gradient, const row_layout &layout,
+template <bool TILTED>
+static __device__ __forceinline__ void store_edge(const row_gradient<TILTED> &gradient, const row_layout &layout,
                                                   const void *logits, char *grad) {
     if ((int)threadIdx.x < layout.edge) {
         const int64_t column = layout.edge_column(threadIdx.x);
         float x = element::widen(load_element<element>(logits, column));
-        gradient.apply<1>(&x, column);
+        gradient.template apply<1>(&x, column);
         store_element<element>(grad, column, element::nearest(x));
     }
 }
 
 /* From logits in global memory, backwards.  A thread reads only the columns that it writes, so grad may alias the logits. */
-static __device__ __forceinline__ void store_streamed_gradient(const row_gradient &gradient, const char *logits, char *grad,
-                                                               int64_t columns) {
+template <bool TILTED>
+static __device__ __forceinline__ void store_streamed_columns(const row_gradient<TILTED> &gradient, const char *logits, char *grad,
+                                                              int64_t columns) {
     const row_layout layout(logits, columns);
     store_edge(gradient, layout, logits, grad);
     const bool aligned = ((uintptr_t)grad - (uintptr_t)logits) % VECTOR_BYTES == 0;
@@ -188,6 +183,18 @@ static __device__ __forceinline__ void store_streamed_gradient(const row_gradien
                 store_gradient(gradient, word[j], grad, layout.column(i - j * THREADS), aligned);
             }
         }
+    }
+}
+
+/* Of columns from a first one on: of a row or a part.  The loop with the gradient of the entropy is another one. */
+static __device__ __forceinline__ void store_streamed_gradient(const quern_cross_entropy_problem &problem,
+                                                               const row_options &options, const row_factors &factors,
+                                                               int64_t label_column, int64_t first, const char *logits, char *grad,
+                                                               int64_t columns) {
+    if (QUERN_FULL && factors.tilt != 0.0f) {
+        store_streamed_columns(row_gradient<QUERN_FULL>(problem, options, factors, label_column, first), logits, grad, columns);
+    } else {
+        store_streamed_columns(row_gradient<false>(problem, options, factors, label_column, first), logits, grad, columns);
     }
 }
 

@@ -127,8 +127,7 @@ static __device__ __forceinline__ void finish_row(const quern_cross_entropy_prob
         return;
     }
     const row_factors factors(problem, stats, row_upstream(problem, row, QUERN_FULL), QUERN_FULL);
-    const row_gradient gradient(problem, options, factors, label_column(problem, row), 0);
-    store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
+    store_streamed_gradient(problem, options, factors, label_column(problem, row), 0, row_of(problem, row), grad, problem.vocab);
 }
 
 static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,

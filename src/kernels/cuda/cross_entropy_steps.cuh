@@ -43,8 +43,8 @@ static __device__ __forceinline__ void store_part_gradient(const quern_cross_ent
         return;
     }
     const row_factors factors(problem, stats, row_upstream(problem, row, QUERN_FULL), QUERN_FULL);
-    const row_gradient gradient(problem, options, factors, label, place.first());
-    store_streamed_gradient(gradient, row_of(problem, row) + place.first() * element::bytes, grad, place.columns);
+    store_streamed_gradient(problem, options, factors, label, place.first(),
+                            row_of(problem, row) + place.first() * element::bytes, grad, place.columns);
 }
 
 #endif

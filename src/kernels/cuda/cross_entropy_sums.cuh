@@ -32,7 +32,7 @@ static __device__ __forceinline__ float scale_of(float largest) {
 struct direct_exponentials {
     float slope, bias; /* 1 and a shift, or LOG2_E and a scale; beyond 2^16 no two logits are less than 256 apart */
 
-    __device__ __forceinline__ explicit direct_exponentials(float largest) {
+    __device__ __forceinline__ direct_exponentials(float largest, const row_options &) {
         slope = shift_of(largest) != 0 ? 1.0f : LOG2_E;
         bias = shift_of(largest) + scale_of(largest);
     }
@@ -42,15 +42,19 @@ struct direct_exponentials {
 
 struct shifted_exponentials {
     float shift, scale;
+    row_options options;
 
-    __device__ __forceinline__ explicit shifted_exponentials(float largest) : shift(shift_of(largest)), scale(scale_of(largest)) {}
+    __device__ __forceinline__ shifted_exponentials(float largest, const row_options &options)
+        : shift(shift_of(largest)), scale(scale_of(largest)), options(options) {}
 
-    __device__ __forceinline__ float operator()(float y) const {
+    /* x: a capped logit. */
+    __device__ __forceinline__ float operator()(float x) const {
+        const float above = options.distance(x, shift);
         if constexpr (element::bytes < 4) { /* as direct_exponentials */
-            return exp2_flushed(__fmaf_rn(y - shift, LOG2_E, -scale));
+            return exp2_flushed(__fmaf_rn(above, LOG2_E, -scale));
         } else { /* exp(y - shift) * 2^-scale */
-            const float power = (y - shift) * LOG2_E;
-            const float lost = __fmaf_rn(y - shift, LOG2_E_REST, __fmaf_rn(y - shift, LOG2_E, -power));
+            const float power = above * LOG2_E;
+            const float lost = __fmaf_rn(above, LOG2_E_REST, __fmaf_rn(above, LOG2_E, -power));
             const float e = exp2_flushed(power - scale);
             return e != 0 ? __fmaf_rn(e, lost * LN_2, e) : 0.0f; /* no correction for -infinity */
         }
@@ -76,7 +80,7 @@ struct lane_sums {
     int argmax;
 #endif
 
-    __device__ __forceinline__ explicit lane_sums(float largest) : exponential(largest) {
+    __device__ __forceinline__ lane_sums(float largest, const row_options &options) : exponential(largest, options) {
         sum = beginning;
         lost = 0.0f;
 #if QUERN_FULL
@@ -113,12 +117,6 @@ struct lane_sums {
                 x[i] = column + i == part.label ? x[i] : options.cap(x[i]);
             }
         }
-        if (options.inverse_temperature != 1.0f) {
-#pragma unroll
-            for (int i = 0; i < COUNT; i++) {
-                x[i] *= options.inverse_temperature;
-            }
-        }
 #endif
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
@@ -128,7 +126,7 @@ struct lane_sums {
         if (problem.wants_moment) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
-                moment += e[i] != 0 ? (x[i] - offset) * e[i] : 0.0f;
+                moment += e[i] != 0 ? options.distance(x[i], offset) * e[i] : 0.0f;
             }
         }
         if (problem.label_smoothing != 0) {
@@ -137,7 +135,7 @@ struct lane_sums {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 const float own = column + i == part.label ? 0.0f : weight[i];
-                weighted += product_or_zero(own, x[i] - offset);
+                weighted += product_or_zero(own, options.distance(x[i], offset));
                 weights += own;
             }
         }
@@ -190,7 +188,7 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
         }
     }
     largest = options.y_of(largest_of_warp(largest));
-    lane_sums sums(largest);
+    lane_sums sums(largest, options);
     mine.read_again();
 #pragma unroll PART::unrolled
     for (int i = 0; i < PART_VECTORS; i++) {
