@@ -36,7 +36,7 @@ def script(path: Path, text: str) -> Path:
 
 def gpu(out: Path, *options: str, status: int = 1, **environment: str) -> str:
     """The command with nvcc 13.0 and without another ptxas, on an emulated Hopper as its own GPU."""
-    script(out / "bin/ninja", "exit 9")
+    script(out / "bin/ninja", 'for word; do case $word in --quiet) exit 1 ;; esac; done; exit 9')   # that of Ubuntu 22.04 is 1.10
     given = {"NVCC": str(script(out / "13/nvcc", SAYS.format("13.0"))), "QUERN_PTXAS12": "none", **environment}
     return cases.output_of(sys.executable, "tests/gpu/command.py", "--out", str(out), "--folder", os.path.relpath(out, ROOT),
                            "--suite", SUITE, *options, status=status, LD_LIBRARY_PATH=str(devices.EMULATOR),
@@ -66,6 +66,7 @@ def test_programs_built_elsewhere_run_without_nvcc(out: Path) -> None:
     said = gpu(out, "--no-build", "--only", "machine,build,suites,sanitizer", status=0, NVCC="none")
     for words in ("nvcc: none", "build: not run", "suites: passed", "sanitizer: passed", "advice: failed: " + SUITE):
         expect_in(words, said)
+    expect_in("needs a folder that it can write", gpu(out, "--no-build", "--out", "/proc/none"))
     expect_in(BEGAN, gpu(out, "--build-for", "sm_80", QUERN_EMULATOR_FAIL="init:100"))
     expect_in("a driver for CUDA 13.0, or", gpu(out, "--build-for", "sm_80", "--driver", "550"))
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -120,7 +121,7 @@ def stage_machine(session: Session, seconds: float) -> tuple[str, str]:
 def stage_build(session: Session, seconds: float) -> tuple[str, str]:
     ends = time.monotonic() + seconds
     folder, file = session.options.folder, session.folder / "build.ninja"
-    if fault := session.run(["ninja", "--quiet", "build/nvcc.txt"], "build", seconds):
+    if fault := session.run(["ninja", "build/nvcc.txt"], "build", seconds):
         return fault, _tail(session, "build")
     has_criterion = criterion.works()
     if not has_criterion:
@@ -341,8 +342,13 @@ def main() -> int:
         print(f"./quern gpu needs {what}", file=sys.stderr)
         return 1
     session = Session(options, gpu, ptxas, budget.Budget(60 * options.minutes, list(options.only)))
-    for folder in (session.folder, session.out):
-        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for folder in (session.folder, session.out):
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+    except OSError as fault:
+        print(f"./quern gpu needs a folder that it can write (--out, and the tree): {fault}", file=sys.stderr)
+        return 1
     results = run_stages(session)
     report(session, results)
     return 1 if any(result.fault for result in results) else 0

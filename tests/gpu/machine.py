@@ -112,6 +112,10 @@ def _first_line(*command: str) -> str:
         return "not there"
 
 
+def _free(folder: str) -> str:
+    return f"{shutil.disk_usage(folder).free / 1e6:,.0f} MB" if Path(folder).is_dir() else "there is none"
+
+
 def facts(gpu: Gpu) -> list[str]:
     """What the results depend on, a line each."""
     lines = [f"GPU: {gpu.name}, target {gpu.target}"]
@@ -123,7 +127,7 @@ def facts(gpu: Gpu) -> list[str]:
                     f"nvcc: {version(str(nvcc or 'none'))}{old}",
                     f"compiler: {_first_line(*shlex.split(os.environ.get('CC', 'cc')), '--version')}",
                     f"Python: {sys.version.split()[0]}, {sys.executable}",
-                    f"cores: {os.cpu_count()}"]
+                    f"cores: {os.cpu_count()}; free in /dev/shm, where ranks meet: {_free('/dev/shm')}"]
 
 
 def find_sanitizer() -> str:

@@ -96,7 +96,7 @@ class Tree:
         return text.replace(str(ROOT), str(self.root))
 
     def build(self, targets: Iterable[str]) -> bool:
-        return self.shell(shlex.join(["ninja", "-j1", "--quiet", *sorted(set(targets))]))
+        return self.shell(shlex.join(["ninja", "-j1", *sorted(set(targets))]))
 
     def shell(self, command: str) -> bool:
         """Whether a command of the build succeeds."""

@@ -20,7 +20,7 @@ FIRST_SECONDS = 20  # after these the estimate is scaled by what this machine ha
 
 def prepare() -> bool:
     """Updates the ninja files and searches for nvcc.  The choice of jobs depends on both."""
-    done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt", "build/nvcc_version.h"], cwd=ROOT, stdout=subprocess.PIPE,
+    done = subprocess.run(["ninja", "build/nvcc.txt", "build/nvcc_version.h"], cwd=ROOT, stdout=subprocess.PIPE,
                           text=True)
     if done.returncode:
         print(done.stdout, end="")
