@@ -165,8 +165,10 @@ def build_whole(prefix: str | None) -> int:
 def build(selection: Selection, folder: str, prefix: str | None = None) -> int:
     """A library with chosen kernels, and installs it."""
     # First what is generated, since ninja reads the list of edges before it builds.
-    if (status := _ninja("--quiet", "build.ninja")) != 0:
-        return status
+    done = subprocess.run(["ninja", "build.ninja"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        print(done.stdout, end="")
+        return done.returncode
     path = ROOT / folder / "build.ninja"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(selection.ninja(folder))
