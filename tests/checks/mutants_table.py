@@ -72,8 +72,6 @@ MUTANTS = (
      "log1p(stats->others) : log(values.sum)", "(double)(float)log((double)(float)(1 + stats->others)) : log(values.sum)"),
     ("label gradient by cancellation", "src/kernels/cross_entropy_row.h", "cpu: test_cross_entropy",
      "own * (stats->others / values->sum)) * upstream", "own * (1 - (double)(float)probability)) * upstream"),
-    ("label gradient of the entropy by cancellation", "src/kernels/cross_entropy_row.h", "cpu: test_cross_entropy",
-     "((stats->moment - distance * stats->others) / values->sum)", "(double)((float)mean - (float)distance)"),
     ("shards brought to one origin in half of fp32", "src/kernels/cross_entropy_row.h", "cpu: test_bounds",
      "factor = exp(distance);", "factor = exp(distance) * (1 + 0x1p-20);"),
     ("a root of 0 that is NaN", "src/kernels/cuda/adam_step.cuh", "emulated: test_adam",

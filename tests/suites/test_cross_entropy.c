@@ -246,7 +246,7 @@ static void set_option(struct cross_entropy_case *c, int option) {
     c->z_loss = option == Z_LOSS || option == ALL ? 1e-3f : 0;
     c->softcap = option == SOFTCAP || option == ALL ? 30 : 0;
     c->has_weights = option == WEIGHTS || option == ALL;
-    c->inverse_temperature = option == TEMPERATURE || option == ALL ? 0.8f : 0;
+    c->inverse_temperature = option == TEMPERATURE ? 3 : option == ALL ? 0.8f : 0;
     c->has_log_prob_grad = option == LOG_PROB || option == ALL;
     c->has_entropy_grad = option == ENTROPY || option == ALL;
 }
@@ -404,7 +404,7 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy, gradient_is_the_slope_of_the_outputs) {
 TEST_CROSS_ENTROPY_ROWS(cross_entropy, temperatures_that_are_none) {
     static const float bad[] = {0, -1, NAN, INFINITY, 0x1p-149f};
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 2 * COUNT(bad), .vocab = 70,
-                                                     .outputs = WANT_EVERYTHING, .inverse_temperature = 0.25f,
+                                                     .outputs = WANT_EVERYTHING, .inverse_temperature = 0.25f, .center = -30,
                                                      .has_temperatures = true, .has_entropy_grad = true);
     if (!is_full(row)) return;
     OPEN_INPUTS(inputs, &c);
@@ -429,4 +429,6 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy, entropy_of_masked_columns) {
     }
     cross_entropy_set_logit(&c, &inputs, 3, cross_entropy_get_label(&c, &inputs, 3), -INFINITY);
     for (c.shards = 0; c.shards < 4; c.shards += 3) cross_entropy_check_inputs(device, &c, &inputs);
+    c.shards = 0, c.softcap = 30, c.inverse_temperature = 4;  /* finite, but too low for an exponential */
+    cross_entropy_check_inputs(device, &c, &inputs);
 }

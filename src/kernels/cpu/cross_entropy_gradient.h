@@ -125,7 +125,9 @@ SPECIALISED struct vector_pair tilt_distances(const struct beside *beside, struc
         y = cap_pair(&beside->softcap, x, near);
     struct vector_pair distances = {vector_multiply_add(y.x.first, y.factor.first, -beside->origin),
                                     vector_multiply_add(y.x.second, y.factor.second, -beside->origin)};
-    if (!wants.softcap && !wants.temperature)
+    if (!wants.softcap && wants.temperature)  /* as the exponentials have it: y is rounded */
+        distances = (struct vector_pair){x.first * inverse - beside->origin, x.second * inverse - beside->origin};
+    else if (!wants.softcap)
         distances = (struct vector_pair){x.first - beside->origin, x.second - beside->origin};
     if (near)
         return distances;

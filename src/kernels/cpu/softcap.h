@@ -69,10 +69,11 @@ static inline struct softcap softcap_at(float cap, float inverse_temperature) {
         .near = has_near ? 0.5f * scaled : -1.0f,
         .factors = {LOG2_E * inverse_temperature},
         .scale = ldexpf(1.0f, -exponent),
-        .unscale = fminf(ldexpf(inverse_temperature, exponent), FLT_MAX),
+        .unscale = ldexpf(inverse_temperature, exponent),
         .inverse_temperature = inverse_temperature,
         .near_limit = exponent == 0 ? 0.5f * cap : -1.0f,
     };
+    if (softcap.unscale > FLT_MAX) softcap.unscale = FLT_MAX;  /* NaN stays */
     double power = has_near ? 1 : 0;
     for (int i = 0; i < SOFTCAP_SLOPE_TERMS; i++) {
         power /= (double)scaled * (double)scaled;

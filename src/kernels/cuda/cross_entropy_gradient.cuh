@@ -39,7 +39,7 @@ struct shifted_roots {
 
     __device__ __forceinline__ shifted_roots(float origin, const row_options &options) : origin(origin), options(options) {}
     __device__ __forceinline__ float operator()(float x) const {
-        return exp2_flushed(options.distance(x, origin) * (0.5f * LOG2_E));
+        return exp2_flushed(options.above(x, origin) * (0.5f * LOG2_E));
     }
 };
 

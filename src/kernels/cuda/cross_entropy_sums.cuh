@@ -49,7 +49,7 @@ struct shifted_exponentials {
 
     /* x: a capped logit. */
     __device__ __forceinline__ float operator()(float x) const {
-        const float above = options.distance(x, shift);
+        const float above = options.above(x, shift);
         if constexpr (element::bytes < 4) { /* as direct_exponentials */
             return exp2_flushed(__fmaf_rn(above, LOG2_E, -scale));
         } else { /* exp(y - shift) * 2^-scale */
