@@ -18,19 +18,28 @@ static struct quern_decision *place_of_decision(const struct quern_membership *m
     return &quern_place(member->roster, speaker)->decision[round % 2];
 }
 
+/* All but the round, by bytes: a rank that is late may read while the speaker writes. */
+static void copy_decision(struct quern_decision *to, const struct quern_decision *from) {
+    for (size_t i = offsetof(struct quern_decision, status); i < sizeof *to; i++) {
+        const unsigned char byte = __atomic_load_n((const unsigned char *)from + i, __ATOMIC_RELAXED);
+        __atomic_store_n((unsigned char *)to + i, byte, __ATOMIC_RELAXED);
+    }
+}
+
 void quern_publish_decision(const struct quern_membership *member, uint32_t round, const struct quern_decision *decision) {
-    struct quern_decision *place = place_of_decision(member, member->rank, round), fresh = *decision;
-    fresh.round = 0;  /* not yet, whatever the other host has said */
-    *place = fresh;
+    struct quern_decision *place = place_of_decision(member, member->rank, round);
+    __atomic_store_n(&place->round, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);  /* who reads a byte of this decision finds no earlier round after it */
+    copy_decision(place, decision);
     __atomic_store_n(&place->round, round, __ATOMIC_RELEASE);
 }
 
 bool quern_read_decision(const struct quern_membership *member, int speaker, uint32_t round, struct quern_decision *decision) {
     const struct quern_decision *place = place_of_decision(member, speaker, round);
     if (__atomic_load_n(&place->round, __ATOMIC_ACQUIRE) != round) return false;
-    *decision = *place;
+    copy_decision(decision, place);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return __atomic_load_n(&place->round, __ATOMIC_RELAXED) == round;  /* a rank that is late may find that of a later round */
+    return __atomic_load_n(&place->round, __ATOMIC_RELAXED) == round;
 }
 
 /* ---- the new group ---- */
