@@ -23,7 +23,7 @@ bool quern_events_begin(uint64_t number) {
     events.list = calloc((size_t)events.most, sizeof *events.list);  /* pages that stay empty cost nothing */
     if (!events.list) return false;
     __atomic_store_n(&events.taken, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&events.number, number, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&events.number, number, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -54,7 +54,7 @@ uint64_t quern_events_enter(uint64_t number) {
     return 0;
 }
 
-void quern_events_leave(void) { __atomic_sub_fetch(&events.inside, 1, __ATOMIC_SEQ_CST); }
+void quern_events_leave(void) { __atomic_sub_fetch(&events.inside, 1, __ATOMIC_RELEASE); }
 
 static int32_t thread_of_caller(void) {
     if (!thread) thread = quern_thread_id();

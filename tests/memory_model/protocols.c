@@ -10,8 +10,11 @@
 #include "harness/args.h"
 #include "harness/standard.h"
 #include "memory_model/checker.h"
+#include "look/look.h"
+#include "ranks/group/group.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
+#include "ranks/transfer/transfer.h"
 #include "runtime/idle.h"
 #include "runtime/threads.h"
 
@@ -19,6 +22,7 @@ enum { RANKS = 3 };
 
 static quern_device *devices[RANKS];
 static quern_group *groups[RANKS];
+static int32_t progress;  /* of new groups */
 
 #define OK(call) expect_status(call, QUERN_OK, #call)
 static void expect_status(quern_status status, quern_status expected, const char *call) {
@@ -44,13 +48,17 @@ static void open_device(int rank) {
 static void create(int rank, int ranks) {
     static char name[64];
     if (!name[0]) snprintf(name, sizeof name, "memory-model-%d", (int)getpid());
-    quern_group_args args = GROUP_ARGS(.rank = rank, .ranks = ranks, .name = name, .device = devices[rank], .timeout = 1e8);
+    quern_group_args args = GROUP_ARGS(.rank = rank, .ranks = ranks, .name = name, .device = devices[rank], .timeout = 1e8,
+                                       .progress = progress);
     OK(quern_group_create(&args, 1, &groups[rank]));
 }
 
 /* A rank that looks again and again sees no more than one that looks once. */
 static void hurry(int rank) {
-    member_of(rank)->polls = member_of(rank)->yields = (struct quern_spin){.spins = 1, .most = 1, .least = 1};
+    struct quern_membership *member = member_of(rank);
+    member->polls = member->yields = (struct quern_spin){.spins = 1, .most = 1, .least = 1};
+    OK(quern_make_transfers(member));
+    member->transfers->yields = 4;
 }
 
 static void open_of(int rank, int ranks) {
@@ -373,6 +381,128 @@ static void cancel(int rank) {
 
 static void end_cancel(int rank) { OK(quern_transfer_destroy(transfers[rank])); }
 
+/* A list that does not fit the ring: the sender goes on when the receiver has made room. */
+enum { LONG_LIST = 500 };
+
+static void prepare_list(int rank) {
+    quern_transfer_item items[LONG_LIST];
+    for (int i = 0; i < LONG_LIST; i++)
+        items[i] = (quern_transfer_item){.receive = rank, .peer = !rank, .memory = (rank ? outputs[1] : inputs[0]) + i, .bytes = 1,
+                                         .tag = (uint64_t)i};
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = LONG_LIST, .key = 1);
+    OK(quern_transfer_prepare(groups[rank], &args, &transfers[rank]));
+}
+
+static void begin_list(int rank) {
+    count(rank);
+    if (!rank) prepare_list(0);
+}
+
+static void transfer_list(int rank) {
+    if (!rank) memset(inputs[0], number, LONG_LIST);
+    else prepare_list(1);
+    OK(quern_transfer_start(transfers[rank], NULL));
+    OK(quern_transfer_wait(transfers[rank], 0));
+    if (rank) expect_bytes(1, outputs[1], LONG_LIST, number);
+}
+
+static void begin_new_group(int rank) {
+    open_two(rank);
+    begin_cancel(rank);
+}
+
+/* Its words do not reach rank 1 any more, which would order more. */
+static void cancel_mute(int rank) {
+    int32_t is_complete = 0;
+    memset(inputs[rank], number + rank, COPIED);
+    OK(quern_transfer_start(transfers[rank], NULL));
+    if (!rank) {
+        member_of(0)->transfers->conn[1]->is_mute = true;
+        OK(quern_transfer_cancel(transfers[0], "enough"));
+        memset(inputs[0], 0, COPIED);
+    }
+    for (int look = 0; rank && look < 4; look++) OK(quern_transfer_test(transfers[1], &is_complete));
+}
+
+static void end_new_group(int rank) {
+    end_cancel(rank);
+    destroy(rank);
+}
+
+static void begin_progress(int rank) {
+    progress = 1;
+    open_two(rank);
+}
+
+/* Rank 0 does not wait before rank 1 has all: its thread answers. */
+static void transfer_progress(int rank) {
+    prepare_transfer(rank, SMALL);
+    memset(inputs[rank], number + rank, SMALL);
+    OK(quern_transfer_start(transfers[rank], NULL));
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn != rank) OK(quern_transfer_wait(transfers[rank], 0));
+        barrier(rank, NULL, 0);
+    }
+    expect_bytes(rank, outputs[rank], SMALL, number + !rank);
+    end_new_group(rank);
+}
+
+/* ---- groups that shrink, and traces ---- */
+
+static void publish(uint32_t round) {
+    struct quern_decision decision = {.status = round};
+    memset(decision.number, (int)round, sizeof decision.number);
+    quern_publish_decision(member_of(0), round, &decision);
+}
+
+static void begin_decide(int rank) { if (!rank) publish(5); }
+
+/* A rank that is late finds a decision as a whole, or none. */
+static void decide(int rank) {
+    uint32_t seen = 0;
+    for (uint32_t round = 1; !rank && round <= 3; round += 2) publish(round);
+    for (uint32_t round = 1; rank && seen != 3; round ^= 2) {
+        struct quern_decision decision;
+        if (!quern_read_decision(member_of(1), 0, round, &decision)) continue;
+        seen = round;
+        checker_expect(decision.status == round, "round %u has the decision of %u", round, decision.status);
+        expect_bytes(1, decision.number, sizeof decision.number, (int)round);
+    }
+}
+
+/* A rank leaves, and the others shrink the group. */
+static void shrink(int rank) {
+    quern_group *group;
+    if (rank != 2) {
+        OK(quern_group_shrink(&groups[rank], 1, &group));
+        board[rank] = 1;
+        OK(quern_barrier(group, NULL, NULL));
+        checker_expect(board[!rank] == 1, "the other rank has not written");
+        OK(quern_group_destroy(group));
+    }
+    destroy(rank);
+}
+
+static void begin_trace(int rank) { (void)rank, quern_trace_most_events = 2; }
+
+static void trace(int rank) {
+    int64_t taken, left_out;
+    uint64_t of;
+    for (uint64_t turn = 1; turn <= 2; turn++)
+        if (!rank) {
+            checker_expect(quern_events_begin(turn), "no memory");
+            quern_events_end();
+            const struct quern_event *events = quern_events(&taken, &left_out);
+            for (int64_t i = 0; i < taken; i++) checker_expect(events[i].number == (int64_t)turn, "an event of another trace");
+            quern_events_free();
+        } else if ((of = quern_events_enter(0))) {
+            struct quern_event *event = quern_take_event(QUERN_EVENT_STEP, NULL);
+            event->number = (int64_t)of;
+            quern_event_done(event);
+            quern_events_leave();
+        }
+}
+
 /* ---- the threads of a device ---- */
 
 enum { TASKS = 3 };
@@ -459,6 +589,12 @@ static const struct checker_program programs[] = {
     {"transfer_ring", 2, 60, open_for_ring, count, transfer_ring, NULL},
     {"transfer_copies", 2, 50, open_for_copies, count, transfer_copies, NULL},
     {"cancel", 2, 200, open_two, begin_cancel, cancel, end_cancel},
+    {"transfer_list", 2, 15, open_two, begin_list, transfer_list, end_cancel},
+    {"cancel_mute", 2, 200, NULL, begin_new_group, cancel_mute, end_new_group},
+    {"transfer_progress", 2, 100, NULL, begin_progress, transfer_progress, NULL},
+    {"decide", 2, 200, open_two, begin_decide, decide, NULL},
+    {"shrink", 3, 20, NULL, open_three, shrink, NULL},
+    {"trace", 2, 500, NULL, begin_trace, trace, NULL},
     {"pool", 2, 500, open_pool, NULL, pool, NULL},
     {"crew", 1, 600, NULL, NULL, crew, NULL},
     {"hooks", 2, 2000, open_pool, NULL, hooks, NULL},

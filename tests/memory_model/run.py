@@ -3,8 +3,8 @@
     python3 tests/memory_model/run.py [--weaken [GLOB]]
 
 --weaken makes the order of one access at a time weaker, in the compiled programs, and runs those that execute it, one of which must
-fail.  unneeded.txt lists the orders that no program needs, with the reasons.  GLOB chooses files.  The last line is
-`N passed, N failed`.
+fail.  unneeded.txt lists the orders that no program needs, and the accesses that none executes, with the reasons.  GLOB chooses
+files.  The last line is `N passed, N failed`.
 """
 
 import argparse
@@ -19,6 +19,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/memory_model"
 UNNEEDED = Path(__file__).with_name("unneeded.txt")
+
+FENCE = "src/os/futex.h"  # has a function for it
+
+ACCESS = r"quern_fence\(\);|__atomic_\w+\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+ORDERED = re.compile("fence|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST")
 
 TIMES = "3"  # as many executions of a weakened program
 
@@ -43,12 +48,13 @@ def run(program: str, *words: str) -> tuple[int, str]:
 
 
 def places(addresses: list[str]) -> dict[str, tuple[str, int, int]]:
-    """The file, line and column of each address, of the innermost function that is inlined there."""
+    """The file, line and column of each address, of the innermost function that is inlined there; of a fence, who calls it."""
     version = subprocess.run(["clang", "-dumpversion"], stdout=subprocess.PIPE, text=True, check=True).stdout.split(".")[0]
-    text = subprocess.run([f"llvm-symbolizer-{version}", "-e", BUILD / "protocols", "--functions=none", "--no-inlines",
-                           *addresses], stdout=subprocess.PIPE, text=True, check=True).stdout
-    found = [re.match(r"(?:.*/)?((?:src|include)/.*):(\d+):(\d+)", line) for line in text.splitlines() if line]
-    return {address: (match[1], int(match[2]), int(match[3])) for address, match in zip(addresses, found, strict=True) if match}
+    text = subprocess.run([f"llvm-symbolizer-{version}", "-e", BUILD / "protocols", "--functions=none", *addresses],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    frames = [re.findall(r"(?m)^(?:.*/)?((?:src|include)/.*):(\d+):(\d+)$", part) for part in text.strip().split("\n\n")]
+    found = {address: [frame for frame in part if frame[0] != FENCE] for address, part in zip(addresses, frames, strict=True)}
+    return {address: (part[0][0], int(part[0][1]), int(part[0][2])) for address, part in found.items() if part}
 
 
 def find_sites() -> dict[tuple[str, int, int, str, int], Site]:
@@ -83,6 +89,17 @@ def is_noticed(sites: dict[tuple[str, int, int, str, int], Site], path: str, sit
     return next((program for program in programs if run("protocols", program, "--times", TIMES, "--weaken", words)[0]), "")
 
 
+def find_unexecuted(sites: dict[tuple[str, int, int, str, int], Site]) -> Iterator[tuple[str, int]]:
+    """The file and line of each access with an order in src/ that no program executes."""
+    executed = {site[:2] for site in sites}
+    for file in sorted((ROOT / "src").rglob("*.[ch]")):
+        path, text = str(file.relative_to(ROOT)), file.read_text()
+        for call in re.finditer(ACCESS, text) if path != FENCE else ():
+            first, last = (text.count("\n", 0, at) + 1 for at in call.span())
+            if ORDERED.search(call[0]) and not any((path, line) in executed for line in range(first, last + 1)):
+                yield path, first
+
+
 def check_weakenings(glob: str) -> Iterator[bool]:
     sites = find_sites()
     unneeded = {line: False for line in UNNEEDED.read_text().splitlines() if line and not line.startswith("#")}
@@ -94,6 +111,13 @@ def check_weakenings(glob: str) -> Iterator[bool]:
             noticed = "" if fits else is_noticed(sites, path, site, weaker)
             print(f"{name}: {'unneeded' if fits else 'noticed by ' + noticed if noticed else 'NOT NOTICED'}", flush=True)
             yield bool(noticed or fits)
+    for path, line in find_unexecuted(sites) if glob == "*" else ():
+        name = f"{path}: {(ROOT / path).read_text().splitlines()[line - 1].strip()}: not executed"
+        fits = [rule for rule in unneeded if fnmatch.fnmatchcase(name, rule)]
+        unneeded.update(dict.fromkeys(fits, True))
+        if not fits:
+            print(name)
+            yield False
     for rule, fitted in unneeded.items():
         if not fitted and glob == "*":
             print(f"unneeded.txt: {rule}: fits no order")

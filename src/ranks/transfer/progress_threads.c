@@ -23,8 +23,6 @@
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
-enum { YIELDS = 16 };  /* passes in vain before a thread sleeps: the other rank often answers at once */
-
 /* Nanoseconds between two looks at a carrier, which wakes nobody. */
 static const int64_t LEAST_NAP = 50000, MOST_NAP = 1000000;
 
@@ -120,18 +118,21 @@ static enum outcome pass(struct quern_progress_threads *threads, bool is_second)
 
 /* ---- the threads ---- */
 
+/* Passes in vain before a thread sleeps: the other rank often answers at once. */
+static int yields_of(const struct quern_progress_threads *threads) { return threads->all->yields / 4; }
+
 /* What one thread finds, the other one may have to go on with: a connection that takes no more, a carrier that is busy. */
 static void *move_within_host(void *user) {
     struct quern_progress_threads *threads = user;
     struct quern_eventcount *eventcount = eventcount_of(threads);
     for (int looks = 0;;) {
-        const uint32_t seen = looks >= YIELDS ? quern_prepare_wait(eventcount) : 0;
+        const uint32_t seen = looks >= yields_of(threads) ? quern_prepare_wait(eventcount) : 0;
         const enum outcome outcome = pass(threads, false);
         if (outcome == ENDS) return NULL;
         if (outcome == MOVED) {
             wake_second(threads);
             looks = 0;
-        } else if (looks++ < YIELDS) {
+        } else if (looks++ < yields_of(threads)) {
             sched_yield();
         } else {
             quern_futex_wait(&eventcount->count, seen, QUERN_NO_LIMIT);
@@ -144,12 +145,12 @@ static void *move_between_hosts(void *user) {
     struct quern_progress_threads *threads = user;
     int64_t nap = LEAST_NAP;
     for (int looks = 0;;) {
-        if (looks >= YIELDS) __atomic_store_n(&threads->polls, 1, __ATOMIC_SEQ_CST);
+        if (looks >= yields_of(threads)) __atomic_store_n(&threads->polls, 1, __ATOMIC_SEQ_CST);
         const enum outcome outcome = pass(threads, true);
         if (outcome == ENDS) return NULL;
         if (outcome == MOVED) {
             looks = 0, nap = LEAST_NAP;
-        } else if (looks++ < YIELDS) {
+        } else if (looks++ < yields_of(threads)) {
             sched_yield();
         } else {
             uint64_t rung;
@@ -157,7 +158,7 @@ static void *move_between_hosts(void *user) {
             ppoll(threads->polled_sockets, (nfds_t)threads->polled, naps ? &(struct timespec){.tv_nsec = nap} : NULL, NULL);
             __atomic_store_n(&threads->polls, 0, __ATOMIC_SEQ_CST);
             if (threads->polled_sockets[0].revents && read(threads->bell, &rung, sizeof rung) > 0) nap = LEAST_NAP;
-            looks = naps ? YIELDS : 0;
+            looks = naps ? yields_of(threads) : 0;
             if (nap < MOST_NAP) nap *= 2;
         }
     }

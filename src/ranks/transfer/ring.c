@@ -75,8 +75,9 @@ static size_t move(const struct quern_ring_end *end, const struct iovec *parts, 
     return moved;
 }
 
+/* quern_ring_put looks again. */
 size_t quern_ring_room(const struct quern_ring_end *end) {
-    const uint64_t full = end->moved - __atomic_load_n(&end->ring->read, __ATOMIC_ACQUIRE);
+    const uint64_t full = end->moved - __atomic_load_n(&end->ring->read, __ATOMIC_RELAXED);
     return full > end->room ? 0 : end->room - (size_t)full;
 }
 

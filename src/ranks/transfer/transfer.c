@@ -77,6 +77,7 @@ quern_status quern_make_transfers(struct quern_membership *member) {
     member->transfers = calloc(1, sizeof *member->transfers);
     if (!member->transfers) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for transfers");
     member->transfers->member = member;
+    member->transfers->yields = 64;
     return QUERN_OK;
 }
 

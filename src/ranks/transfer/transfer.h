@@ -373,6 +373,7 @@ struct quern_transfers {
     struct quern_transfer_data *first;
     struct quern_early *early;                   /* the oldest first */
     int earlies;
+    int yields;                                  /* of a call in vain before it sleeps; of a thread: a quarter */
     uint32_t instances, batches;
     struct quern_transfer_streams *streams;      /* of GPU ranks: gpu.h; NULL: none so far */
     bool is_batch;

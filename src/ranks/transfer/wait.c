@@ -18,8 +18,8 @@
 #include "runtime/status.h"
 
 enum {
-    LOOKS = 2000, YIELDS = 64,  /* passes in vain before it yields its core; before it sleeps */
-    TICK = 5                    /* milliseconds of sleep between two looks at connections */
+    LOOKS = 2000,  /* passes in vain before it yields its core */
+    TICK = 5       /* milliseconds of sleep between two looks at connections */
 };
 static const int64_t SLICE = 20000000;   /* nanoseconds between two looks around */
 static const int64_t GRACE = 60000000;   /* for the last words of a rank of another host, which come by another connection */
@@ -128,11 +128,11 @@ static void sleep_a_while(const struct quern_transfer_data *transfer) {
 
 /* True: it has slept. */
 static bool rest(const struct quern_transfer_data *transfer, int looks) {
-    const int most = transfer->member->roster->is_crowded ? 0 : LOOKS;
+    const int most = transfer->member->roster->is_crowded ? 0 : LOOKS, all = most + transfer->member->transfers->yields;
     if (looks < most) quern_pause();
-    else if (looks < most + YIELDS) sched_yield();
+    else if (looks < all) sched_yield();
     else sleep_a_while(transfer);
-    return looks >= most + YIELDS;
+    return looks >= all;
 }
 
 static void wait_until_complete(struct quern_transfer_data *transfer, double timeout) {
