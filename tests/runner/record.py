@@ -1,7 +1,7 @@
 """The record of each job's cost in earlier runs.  The runner estimates the remaining time from it.
 
 The last runs of this tree are in build/test_times.json.  A first run uses tests/runner/times.json, which
-`./quern test --keep-times` writes; in it the devices of one kind share an entry.
+`./quern test --keep-times` writes; in it the devices of one kind share an entry, and cheap jobs have none.
 """
 
 import json
@@ -11,7 +11,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = Path(__file__).resolve().parent / "times.json"
 LAST = ROOT / "build/test_times.json"
-UNKNOWN_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -22,6 +21,12 @@ class Cost:
 
     def as_list(self) -> list[float]:
         return [round(self.seconds, 1), round(self.cpu, 1), self.peak_mb]
+
+    def is_cheap(self) -> bool:
+        return max(self.seconds, self.cpu) < 2 and self.peak_mb < 256
+
+
+CHEAP = Cost(1.0, 1.0, 128)   # a job without a record
 
 
 def _read(path: Path) -> dict[str, Cost]:
@@ -41,27 +46,15 @@ class Record:
     def __init__(self) -> None:
         self.kept = _read(KEPT)
         self.last = _read(LAST)
-        self.medians: dict[str, Cost] = {}
 
     def expected(self, configuration: str, name: str) -> Cost:
-        """Of a job without a record: the median of its kind."""
-        return (self.last.get(f"{configuration}: {name}") or self.kept.get(f"{kind_of(configuration)}: {name}")
-                or self.median(kind_of(configuration)))
-
-    def median(self, kind: str) -> Cost:
-        if kind not in self.medians:
-            costs = sorted((cost for job, cost in self.kept.items() if job.startswith(f"{kind}: ")), key=lambda cost: cost.seconds)
-            self.medians[kind] = costs[len(costs) // 2] if costs else Cost(UNKNOWN_SECONDS, UNKNOWN_SECONDS, 0)
-        return self.medians[kind]
-
-    def quick_seconds(self, configuration: str, name: str) -> float:
-        """CPU time by the kept record, so that --quick selects the same jobs on every machine.  0 for a new job."""
-        cost = self.kept.get(f"{kind_of(configuration)}: {name}")
-        return cost.cpu if cost else 0
+        return self.last.get(f"{configuration}: {name}") or self.kept.get(f"{kind_of(configuration)}: {name}", CHEAP)
 
     def kept_cpu(self, configuration: str, name: str) -> float:
         """CPU seconds by the kept record, so that every machine makes the same choice."""
-        return (self.kept.get(f"{kind_of(configuration)}: {name}") or self.median(kind_of(configuration))).cpu
+        return self.kept.get(f"{kind_of(configuration)}: {name}", CHEAP).cpu
+
+    quick_seconds = kept_cpu   # by which --quick selects
 
     def add(self, configuration: str, name: str, cost: Cost) -> None:
         self.last[f"{configuration}: {name}"] = cost
@@ -77,7 +70,7 @@ class Record:
             entry = f"{kind_of(configuration)}: {name}"
             before = shared.get(entry, cost)
             shared[entry] = Cost(*(max(pair) for pair in zip(asdict(before).values(), asdict(cost).values())))
-        _write(KEPT, {**self.kept, **shared})
+        _write(KEPT, {name: cost for name, cost in {**self.kept, **shared}.items() if not cost.is_cheap()})
 
     def table(self, rows: int = 10) -> list[str]:
         """The kinds of jobs by their cost in the last runs, and the most expensive jobs."""
