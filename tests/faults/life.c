@@ -82,11 +82,10 @@ static quern_status gather_with(struct life *life, const quern_collective_args *
 /* The first call in which processes find out whether they can read each other. */
 static quern_status look(struct life *life) {
     quern_collective_args args = collective_args(life, true);
-    float *memory = calloc(LOOKED * (size_t)(1 + life->rank->ranks), sizeof *memory);
+    SCOPED float *memory = calloc(LOOKED * (size_t)(1 + life->rank->ranks), sizeof *memory);
     rank_check(life->rank, memory, "no memory to look at");
     args.count = LOOKED, args.input = memory, args.output = memory + LOOKED;
     const quern_status status = gather_with(life, &args);
-    free(memory);
     return status;
 }
 

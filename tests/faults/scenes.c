@@ -91,9 +91,8 @@ struct memory {
     unsigned char out[LISTS][PAIR * LARGE], in[LISTS][PAIR * LARGE + GUARD];
 };
 
-static struct memory *take_memory(struct rank *rank) {
-    struct memory *memory = calloc(1, sizeof *memory);
-    rank_check(rank, memory, "no memory");
+static struct memory *take_memory(void) {
+    struct memory *memory = zeroed(sizeof *memory);
     memset(memory->in, LIFE_UNTOUCHED, sizeof memory->in);
     return memory;
 }
@@ -108,7 +107,7 @@ static quern_status leave(struct rank *rank, quern_group *group, struct memory *
 }
 
 quern_status transfer_lists(struct rank *rank) {
-    struct memory *memory = take_memory(rank);
+    struct memory *memory = take_memory();
     struct lists side = {.rank = rank, .group = rank_group(rank, POINT_LIMIT), .bytes = {SMALL, LARGE}};
     for (int list = 0; list < LISTS; list++) side.out[list] = memory->out[list], side.in[list] = memory->in[list];
     return leave(rank, side.group, memory, visit_strike(rank, side.group, run_lists, end_lists, &side));
@@ -141,7 +140,7 @@ static quern_status run_exchanges(void *user) {
 }
 
 quern_status exchange_slices(struct rank *rank) {
-    struct exchanges side = {.rank = rank, .group = rank_group(rank, POINT_LIMIT), .memory = take_memory(rank)};
+    struct exchanges side = {.rank = rank, .group = rank_group(rank, POINT_LIMIT), .memory = take_memory()};
     rank_ok(rank, rank_exchange_open(rank, side.group, &side.exchange, side.memory->out[0], side.memory->in[0], LARGE, 1));
     return leave(rank, side.group, side.memory, visit_strike(rank, side.group, run_exchanges, NULL, &side));
 }

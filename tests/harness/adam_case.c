@@ -134,8 +134,7 @@ static void make_arena(struct adam_problem *problem, int arena) {
     int64_t end = 0;
     for (int64_t i = 0; i < problem->args.tensor_count; i++) place_array(&end, i, arena, problem->tensors[i].count);
     problem->bytes[arena] = (size_t)end * element;
-    problem->arena[arena] = malloc(problem->bytes[arena] + 1);
-    check(problem->arena[arena], "no memory");
+    problem->arena[arena] = zeroed(problem->bytes[arena] + 1);
     fill_pattern(problem->arena[arena], problem->bytes[arena]);
     end = 0;
     for (int64_t i = 0; i < problem->args.tensor_count; i++) {
@@ -168,8 +167,7 @@ static void make_control(struct adam_problem *problem) {
         .found_inf = control->found_inf ? *control->found_inf : NAN,
     };
     problem->bytes[ARENA_CONTROL] = sizeof numbers;
-    problem->arena[ARENA_CONTROL] = malloc(sizeof numbers);
-    check(problem->arena[ARENA_CONTROL], "no memory");
+    problem->arena[ARENA_CONTROL] = zeroed(sizeof numbers);
     memcpy(problem->arena[ARENA_CONTROL], &numbers, sizeof numbers);
     point_control(control, adam_numbers(problem));
 }
@@ -179,8 +177,7 @@ static void make_steps(struct adam_problem *problem) {
     const size_t bytes = (size_t)problem->args.tensor_count * sizeof *steps;
     if (!steps) return;
     problem->bytes[ARENA_STEPS] = bytes;
-    problem->arena[ARENA_STEPS] = malloc(bytes + 1);
-    check(problem->arena[ARENA_STEPS], "no memory");
+    problem->arena[ARENA_STEPS] = zeroed(bytes + 1);
     problem->args.steps = memcpy(problem->arena[ARENA_STEPS], steps, bytes);
 }
 
@@ -309,13 +306,11 @@ static void point_into(quern_adam_tensor *to, const struct adam_problem *from, u
 
 void adam_copy(struct adam_problem *copy, const struct adam_problem *problem) {
     *copy = *problem;
-    copy->tensors = calloc((size_t)problem->args.tensor_count + 1, sizeof *copy->tensors);
-    check(copy->tensors, "no memory");
+    copy->tensors = zeroed(((size_t)problem->args.tensor_count + 1) * sizeof *copy->tensors);
     copy->args.tensors = copy->tensors;
     for (int a = 0; a < ARENAS; a++) {
         if (!problem->arena[a]) continue;
-        copy->arena[a] = malloc(problem->bytes[a] + 1);
-        check(copy->arena[a], "no memory");
+        copy->arena[a] = zeroed(problem->bytes[a] + 1);
         memcpy(copy->arena[a], problem->arena[a], problem->bytes[a]);
     }
     point_into(copy->tensors, problem, copy->arena);
@@ -335,8 +330,7 @@ static void make_plan(struct adam_session *session, bool with_grads) {
     struct buffer gone, *kept = &session->buffers[ARENA_GRAD];
     if (with_grads) {
         buffer_open(&gone, session->device, kept->bytes, 0, NULL);
-        session->grads = malloc((size_t)session->args.tensor_count * sizeof *session->grads + 1);
-        check(session->grads, "no memory");
+        session->grads = zeroed((size_t)session->args.tensor_count * sizeof *session->grads + 1);
     }
     for (int64_t i = 0; i < session->args.tensor_count && with_grads; i++) {
         unsigned char *grad = session->tensors[i].grad;
@@ -367,8 +361,7 @@ static void make_ready(struct adam_session *session, bool with_plan, bool with_g
 void adam_session_open(struct adam_session *session, const struct test_device *device, const struct adam_problem *problem) {
     unsigned char *arena[ARENAS] = {NULL};
     *session = (struct adam_session){.device = device, .args = problem->args};
-    session->tensors = calloc((size_t)problem->args.tensor_count + 1, sizeof *session->tensors);
-    check(session->tensors, "no memory");
+    session->tensors = zeroed(((size_t)problem->args.tensor_count + 1) * sizeof *session->tensors);
     for (int a = 0; a < ARENAS; a++) {
         if (!problem->arena[a]) continue;
         buffer_open(&session->buffers[a], device, problem->bytes[a], 0, problem->arena[a]);
@@ -386,14 +379,12 @@ quern_status adam_session_step(struct adam_session *session) {
     quern_adam_args args = session->args;
     const size_t bytes = args.grads ? (size_t)session->grad_count * sizeof *args.grads
                                     : (size_t)args.tensor_count * sizeof(quern_adam_tensor);
-    void *list = malloc(bytes + 1);
-    check(list, "no memory");
+    SCOPED void *list = zeroed(bytes + 1);
     if (args.tensors) args.tensors = memcpy(list, session->tensors, bytes);
     if (args.grads) args.grads = memcpy(list, session->grads, bytes);
     quern_status status = quern_adam(session->device->quern, &args, session->workspace_bytes ? session->workspace.data : NULL,
                                      session->workspace_bytes, session->device->stream);
     memset(list, 0xFF, bytes);
-    free(list);
     return status;
 }
 

@@ -71,8 +71,7 @@ static void copy_from_device(struct buffer *buffer) {
 
 static void fill(struct buffer *buffer, const void *contents) {
     buffer->data = buffer->zone + buffer->front;
-    buffer->image = malloc(buffer->zone_bytes);
-    check(buffer->image, "no memory");
+    buffer->image = zeroed(buffer->zone_bytes);
     fill_pattern(buffer->image, buffer->zone_bytes);
     if (contents && buffer->bytes) memcpy(buffer->image + buffer->front, contents, buffer->bytes);
     copy_to_device(buffer);

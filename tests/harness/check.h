@@ -24,6 +24,16 @@
     } \
     static void suite##_##name##_in(type *thing)
 
+/* A test between two calls. */
+#define TEST_BETWEEN(open, close, suite, name) \
+    static void suite##_##name##_between(void); \
+    Test(suite, name) { \
+        open; \
+        suite##_##name##_between(); \
+        close; \
+    } \
+    static void suite##_##name##_between(void)
+
 /* A test that is `each` with a function of these parameters, whose body follows. */
 #define TEST_EACH(each, suite, name, ...) \
     static void suite##_##name##_each(__VA_ARGS__); \

@@ -41,8 +41,7 @@ struct chunks_choice {
     quern_dtype input, output;
 };
 
-/* False: no memory. */
-bool chunks_case_open(struct chunks_case *c, uint64_t seed, struct chunks_choice choice);
+void chunks_case_open(struct chunks_case *c, uint64_t seed, struct chunks_choice choice);
 void chunks_case_close(struct chunks_case *c);
 
 /* A rank's position among the members; -1: not a member. */

@@ -162,7 +162,7 @@ void collective_case_fill(const struct collective_case *c, struct rank_bench *be
 /* What a member gives: as the seed has it, or, of ranks of one thread, what calls before have left there. */
 static unsigned char *input_of(const struct collective_case *c, const struct rank_bench *bench, int place) {
     const struct collective_case_member *member = &c->members[place];
-    unsigned char *input = rank_bench_clear(member->input.bytes);
+    unsigned char *input = zeroed((size_t)member->input.bytes);
     if (bench->count > 1)
         memcpy(input, bench[member->rank].expected[member->input.pool] + member->input.offset, (size_t)member->input.bytes);
     else if (has_input(c, place))

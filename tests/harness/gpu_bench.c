@@ -39,8 +39,8 @@ void gpu_bench_open(struct gpu_bench *bench, struct gpu_group *group, size_t poo
         one->pool[POOL_PRIVATE] = on_device(&group->device[rank], pool_bytes);
         if (workspace_bytes) one->metadata = (char *)on_device(&group->device[rank], workspace_bytes);
         for (int pool = 0; pool < POOLS; pool++) {
-            one->image[pool] = rank_bench_clear((int64_t)pool_bytes);
-            one->expected[pool] = rank_bench_clear((int64_t)pool_bytes);
+            one->image[pool] = zeroed(pool_bytes);
+            one->expected[pool] = zeroed(pool_bytes);
         }
     }
 }

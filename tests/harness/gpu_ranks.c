@@ -33,13 +33,12 @@ void gpu_fill(struct gpu_team *team, int i, const void *address, int value, size
 void gpu_check_bytes(struct gpu_team *team, int i, const void *address, int value, size_t bytes, const char *what) {
     CUresult (*copy)(void *to, CUdeviceptr from, size_t bytes);
     *(void **)&copy = gpu_symbol("cuMemcpyDtoH_v2");
-    unsigned char *host = malloc(bytes + 1);
+    SCOPED unsigned char *host = malloc(bytes + 1);
     gpu_use(team, i);
     gpu_check(team, copy(host, (uintptr_t)address, bytes), "cuMemcpyDtoH", __LINE__);
     for (size_t at = 0; at < bytes; at++)
         rank_check(team->rank, host[at] == value, "rank %d, %s: byte %zu of %zu is %d, expected %d", team->first + i, what, at,
                    bytes, host[at], value);
-    free(host);
 }
 
 /* ---- the team ---- */
@@ -116,8 +115,8 @@ static void *run_thread(void *user) {
 quern_status gpu_run_case(struct rank *rank) {
     const struct gpu_case *chosen = rank->user;
     int count = chosen->layout.threads;
-    pthread_t *threads = calloc((size_t)count, sizeof *threads);
-    struct team_thread *teams = calloc((size_t)count, sizeof *teams);
+    SCOPED pthread_t *threads = calloc((size_t)count, sizeof *threads);
+    SCOPED struct team_thread *teams = calloc((size_t)count, sizeof *teams);
     for (int i = 0; i < count; i++) {
         teams[i] = (struct team_thread){.rank = *rank, .chosen = chosen, .thread = i};
         teams[i].rank.user = chosen->user;
@@ -127,7 +126,5 @@ quern_status gpu_run_case(struct rank *rank) {
     for (int i = 0; i < count; i++)
         if (teams[i].failed) longjmp(rank->end, 1);
     rank->lined_up = teams[0].rank.lined_up;  /* if a case lines up, the first thread of each process does */
-    free(threads);
-    free(teams);
     return QUERN_OK;
 }

@@ -1,5 +1,4 @@
 /* Ranks with transfers of GPU memory.  gpu_transfer.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/gpu_transfer.h"
 
 enum { ALIGNMENT = 64, PAIR_BYTES = 5000 };

@@ -42,8 +42,7 @@ void host_product(const struct test_device *device, const quern_gemm_args *args)
     if (device->kind == QUERN_CPU) return matrix_multiply(args, &m[0], &m[1], &m[2]);
     void *there = m[2].data;
     for (int i = 0; i < 3; i++) {
-        void *copy = malloc(span(&m[i]) + 1);
-        check(copy, "no memory");
+        void *copy = zeroed(span(&m[i]) + 1);
         if (span(&m[i])) CUDA(cuMemcpyDtoHAsync_v2(copy, (cuda_pointer)(uintptr_t)m[i].data, span(&m[i]), device->stream));
         m[i].data = copy;
     }

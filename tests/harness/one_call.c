@@ -4,7 +4,7 @@
 void one_calls_make(struct one_calls *calls, const struct one_kind *kind, struct rank_bench *bench, const void *form) {
     *calls = (struct one_calls){.kind = kind, .bench = bench};
     for (int i = 0; i < bench->count; i++) {
-        calls->of[i] = rank_bench_clear((int64_t)kind->bytes);
+        calls->of[i] = zeroed(kind->bytes);
         kind->make(calls->of[i], &bench[i], form);
     }
 }

@@ -54,16 +54,13 @@ static void move_outputs(const quern_quantize_tensor *tensor, const void *from, 
 
 static void allocate(struct quantize_case *q, const struct quantize_shape *shapes, int64_t history) {
     const size_t tensors = (size_t)q->args.tensor_count;
-    q->tensors = calloc(tensors + 1, sizeof *q->tensors), q->device_tensors = calloc(tensors + 1, sizeof *q->device_tensors);
-    check(q->tensors && q->device_tensors, "no memory");
+    q->tensors = zeroed((tensors + 1) * sizeof *q->tensors), q->device_tensors = zeroed((tensors + 1) * sizeof *q->device_tensors);
     place_tensors(q, shapes);
-    q->inputs = malloc(q->input_bytes + 1), q->outputs = malloc(q->output_bytes + 1);
-    check(q->inputs && q->outputs, "no memory");
+    q->inputs = zeroed(q->input_bytes + 1), q->outputs = zeroed(q->output_bytes + 1);
     fill_pattern(q->inputs, q->input_bytes), fill_pattern(q->outputs, q->output_bytes);
     for (int array = 0; array < QUANTIZE_ARRAYS; array++) {
         q->bytes_of[array] = tensors * sizeof(float) * (size_t)(array == QUANTIZE_HISTORY ? history : 1);
-        q->numbers[array] = calloc(1, q->bytes_of[array] + 4);
-        check(q->numbers[array], "no memory");
+        q->numbers[array] = zeroed(q->bytes_of[array] + 4);
         if (array != QUANTIZE_HISTORY) fill_pattern(q->numbers[array], q->bytes_of[array]);
     }
 }
@@ -96,12 +93,10 @@ void quantize_open_matrices(struct quantize_case *q, const struct test_device *d
 /* The columns are not read: they are no size. */
 void quantize_open(struct quantize_case *q, const struct test_device *device, quern_dtype input, quern_dtype output,
                    const int64_t *counts, int64_t tensors, int64_t history) {
-    struct quantize_shape *shapes = calloc((size_t)tensors + 1, sizeof *shapes);
-    check(shapes, "no memory");
+    SCOPED struct quantize_shape *shapes = zeroed(((size_t)tensors + 1) * sizeof *shapes);
     for (int64_t i = 0; i < tensors; i++) shapes[i] = (struct quantize_shape){.rows = 1, .columns = counts[i]};
     quantize_open_matrices(q, device, input, output, QUERN_SCALING_DEFAULT, shapes, tensors, history);
     for (int64_t i = 0; i < tensors; i++) q->tensors[i].columns = -3;
-    free(shapes);
 }
 
 void quantize_upload(struct quantize_case *q, bool with_plan) {

@@ -23,7 +23,7 @@ static void choose_shape(struct ragged_case *c, struct dice *dice, struct ragged
         struct ragged_case_member *member = &c->members[i];
         int64_t **arrays[] = {&member->input_offsets, &member->send_sizes, &member->output_offsets, &member->recv_sizes};
         for (size_t array = 0; array < COUNT(arrays); array++)
-            *arrays[array] = rank_bench_clear(c->count * c->updates * (int64_t)sizeof(int64_t));
+            *arrays[array] = zeroed((size_t)(c->count * c->updates) * sizeof(int64_t));
     }
 }
 
@@ -51,7 +51,7 @@ static void choose_sends(struct ragged_case *c, struct dice *dice, struct ragged
 static void choose_receives(struct ragged_case *c, struct dice *dice, int receiver) {
     struct ragged_case_member *member = &c->members[receiver];
     const int64_t entries = c->count * c->updates;
-    int64_t *order = rank_bench_clear(entries * (int64_t)sizeof *order), row = 0;
+    int64_t *order = zeroed((size_t)entries * sizeof *order), row = 0;
     for (int64_t i = 0; i < entries; i++) {
         int64_t j = below(dice, i + 1);
         order[i] = order[j];
@@ -166,7 +166,7 @@ static unsigned char *input_of(const struct ragged_case *c, const struct rank_be
     const struct ragged_case_member *member = &c->members[place];
     const struct ragged_buffer *from = &member->input;
     const int64_t bytes = from->rows * c->row_bytes;
-    unsigned char *input = rank_bench_clear(bytes);
+    unsigned char *input = zeroed((size_t)bytes);
     if (bench->count > 1) memcpy(input, bench[member->rank].expected[from->pool] + from->offset, (size_t)bytes);
     else fill_pool(c, member->rank, from->pool, call, from->offset, input, bytes);
     return input;
@@ -224,7 +224,7 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
     const int64_t *wide[] = {mine->input_offsets, mine->send_sizes, mine->output_offsets, mine->recv_sizes};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     const void **metadata[] = {&args.input_offsets, &args.send_sizes, &args.output_offsets, &args.recv_sizes};
-    arguments->narrow = rank_bench_clear(4 * entries * (int64_t)sizeof(int32_t));
+    arguments->narrow = zeroed(4 * (size_t)entries * sizeof(int32_t));
     for (int i = 0; i < 4 && entries; i++)
         *metadata[i] = c->is_int64 ? wide[i] : narrow_to(c, arguments->narrow + i * entries, wide[i]);
     for (int i = 0; i < c->count; i++) arguments->members[i] = c->members[i].rank;
@@ -293,8 +293,8 @@ void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench) {
 }
 
 void ragged_case_make_plans(const struct ragged_case *c, struct rank_bench *bench, quern_ragged_plan **plans, size_t *bytes) {
-    struct ragged_arguments *arguments = rank_bench_clear(bench->count * (int64_t)sizeof *arguments);
-    quern_ragged_all_to_all_args *args = rank_bench_clear(bench->count * (int64_t)sizeof *args);
+    SCOPED struct ragged_arguments *arguments = zeroed((size_t)bench->count * sizeof *arguments);
+    SCOPED quern_ragged_all_to_all_args *args = zeroed((size_t)bench->count * sizeof *args);
     quern_group *groups[RAGGED_MAX_MEMBERS];
     void *workspaces[RAGGED_MAX_MEMBERS];
     size_t sizes[RAGGED_MAX_MEMBERS];
@@ -307,8 +307,6 @@ void ragged_case_make_plans(const struct ragged_case *c, struct rank_bench *benc
     }
     rank_ok(bench->rank, quern_ragged_plan_create(groups, bench->count, args, workspaces, sizes, plans));
     for (int i = 0; i < bench->count; i++) ragged_arguments_close(&arguments[i]);  /* the detail is known by now */
-    free(arguments);
-    free(args);
 }
 
 void ragged_case_run_plans(struct rank_bench *bench, quern_ragged_plan *const *plans) {

@@ -5,12 +5,6 @@ enum { GUARD = 192, GUARD_BYTE = 0xA5 };
 
 const char *const rank_pool_names[POOLS] = {"private", "symmetric"};
 
-void *rank_bench_clear(int64_t bytes) {
-    void *memory = calloc(1, (size_t)bytes + 1);
-    if (!memory) abort();
-    return memory;
-}
-
 void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
     void *symmetric;
     *bench = (struct rank_bench){.rank = rank, .group = group, .count = 1, .pool_bytes = pool_bytes};
@@ -18,10 +12,10 @@ void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *g
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));
     bench->pool[POOL_SYMMETRIC] = symmetric;
-    bench->pool[POOL_PRIVATE] = rank_bench_clear(pool_bytes);
+    bench->pool[POOL_PRIVATE] = zeroed((size_t)pool_bytes);
     for (int pool = 0; pool < POOLS; pool++) {
         bench->image[pool] = bench->pool[pool];
-        bench->expected[pool] = rank_bench_clear(pool_bytes);
+        bench->expected[pool] = zeroed((size_t)pool_bytes);
     }
 }
 
@@ -35,7 +29,7 @@ static void open_on_gpu(struct rank_bench *bench, struct rank *rank, double time
     bench->metadata = nccl_allocate(&bench->side, pool_bytes);
     for (int pool = 0; pool < POOLS; pool++) {
         bench->pool[pool] = bench->image[pool] = nccl_allocate(&bench->side, pool_bytes);
-        bench->expected[pool] = rank_bench_clear(pool_bytes);
+        bench->expected[pool] = zeroed((size_t)pool_bytes);
     }
 }
 

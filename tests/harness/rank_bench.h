@@ -60,9 +60,6 @@ void rank_bench_line_up(const struct rank_bench *bench);
 void rank_bench_wait(const struct rank_bench *bench);
 void rank_bench_wait_for_all(const struct rank_bench *bench);
 
-/* Memory of zeros for a case; ends the program if there is none. */
-void *rank_bench_clear(int64_t bytes);
-
 /* Bytes of a pool, from an offset on, whose values reveal any that lands in a wrong place. */
 void rank_bench_fill(uint64_t salt, int64_t offset, unsigned char *to, int64_t bytes);
 

@@ -252,16 +252,19 @@ struct quern_segment *ranks_find_forming(const char *path, unsigned joined);
         if (ranks_wrong) cr_assert_fail("%s", ranks_wrong); \
     } while (0)
 
-#define TEST_RANKS(suite, name, ...) \
+/* The loop is over runs: for (int ranks = 2; ranks < 5; ranks++), for instance. */
+#define TEST_RANKS_FOR(suite, name, loop, ...) \
     static quern_status suite##_##name##_of_rank(struct rank *rank); \
-    Test(suite, name) { check_ranks(.function = suite##_##name##_of_rank, __VA_ARGS__); } \
+    Test(suite, name) { loop check_ranks(.function = suite##_##name##_of_rank, __VA_ARGS__); } \
     static quern_status suite##_##name##_of_rank(struct rank *rank)
+#define TEST_RANKS(suite, name, ...) TEST_RANKS_FOR(suite, name, , __VA_ARGS__)
 
 /* The same whose body returns nothing. */
-#define TEST_BODY(suite, name, ...) \
+#define TEST_BODY_FOR(suite, name, loop, ...) \
     static rank_body suite##_##name##_of_rank; \
-    Test(suite, name) { check_ranks(.body = suite##_##name##_of_rank, __VA_ARGS__); } \
+    Test(suite, name) { loop check_ranks(.body = suite##_##name##_of_rank, __VA_ARGS__); } \
     static void suite##_##name##_of_rank(struct rank *rank)
+#define TEST_BODY(suite, name, ...) TEST_BODY_FOR(suite, name, , __VA_ARGS__)
 
 /* The same with a thing that each rank opens first and closes at the end: the body has its address. */
 #define TEST_WITH(type, thing, open, close, suite, name, ...) \
@@ -274,9 +277,10 @@ struct quern_segment *ranks_find_forming(const char *path, unsigned joined);
     } \
     static void suite##_##name##_with(struct rank *rank, type *thing)
 
-#define TEST_GROUP(suite, name, ...) \
+#define TEST_GROUP_FOR(suite, name, loop, ...) \
     static rank_in_group suite##_##name##_in_group; \
-    Test(suite, name) { check_ranks(.in_group = suite##_##name##_in_group, __VA_ARGS__); } \
+    Test(suite, name) { loop check_ranks(.in_group = suite##_##name##_in_group, __VA_ARGS__); } \
     static void suite##_##name##_in_group(struct rank *rank, quern_group *group)
+#define TEST_GROUP(suite, name, ...) TEST_GROUP_FOR(suite, name, , __VA_ARGS__)
 
 #endif

@@ -1,9 +1,6 @@
 /* Random lists of transfers: made, run and compared.  transfer_case.h documents the functions. */
 #include "harness/transfer_case.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/random.h"
 
 enum { MOST_LISTS = 4, GUARD = 16 };
@@ -79,16 +76,15 @@ static unsigned char byte_of(const struct cargo *cargo, uint64_t round, int64_t 
 
 static unsigned char guard_of(int64_t at) { return (unsigned char)(0xa0 + at % 16); }
 
-static unsigned char *make_shadow(struct rank *rank, int64_t bytes) {
-    unsigned char *memory = malloc((size_t)bytes + 2 * GUARD);
-    rank_check(rank, memory, "no memory");
+static unsigned char *make_shadow(int64_t bytes) {
+    unsigned char *memory = zeroed((size_t)bytes + 2 * GUARD);
     for (int64_t i = 0; i < GUARD; i++) memory[i] = memory[GUARD + bytes + i] = guard_of(i);
     return memory;
 }
 
 static void add(struct bench *bench, struct list *list, const struct cargo *cargo, bool receive) {
     const struct transfer_place *place = bench->place;
-    unsigned char *shadow = make_shadow(bench->rank, cargo->bytes);
+    unsigned char *shadow = make_shadow(cargo->bytes);
     unsigned char *memory = place->make(place->user, cargo->bytes + 2 * GUARD);
     rank_check(bench->rank, memory, "no memory");
     list->shadow[list->count] = shadow;
@@ -112,10 +108,9 @@ static void make_list(struct bench *bench, quern_group *group, int number, const
     struct list *list = &bench->list[number];
     struct rank *rank = bench->rank;
     const uint64_t seed = bench->seed * 16 + (uint64_t)number;
-    list->items = calloc(2 * (size_t)choice->items + 1, sizeof *list->items);
-    list->cargo = calloc(2 * (size_t)choice->items + 1, sizeof *list->cargo);
-    list->shadow = calloc(2 * (size_t)choice->items + 1, sizeof *list->shadow);
-    rank_check(rank, list->items && list->cargo && list->shadow, "no memory");
+    list->items = zeroed((2 * (size_t)choice->items + 1) * sizeof *list->items);
+    list->cargo = zeroed((2 * (size_t)choice->items + 1) * sizeof *list->cargo);
+    list->shadow = zeroed((2 * (size_t)choice->items + 1) * sizeof *list->shadow);
     for (int i = 0; i < choice->items; i++) {
         const struct cargo cargo = cargo_of(seed, i, rank->ranks, choice->largest);
         if (cargo.from == rank->rank) add(bench, list, &cargo, false);
@@ -178,8 +173,7 @@ static void run_round(struct bench *bench, quern_group *group, const struct tran
 }
 
 void transfer_run_case(struct rank *rank, quern_group *group, uint64_t seed, const struct transfer_choice *choice) {
-    struct bench *bench = calloc(1, sizeof *bench);
-    rank_check(rank, bench, "no memory");
+    SCOPED struct bench *bench = zeroed(sizeof *bench);
     bench->rank = rank, bench->seed = seed, bench->place = choice->place ? choice->place : &transfer_place_of_host;
     for (int i = 0; i < choice->lists; i++) make_list(bench, group, i, choice);
     for (int round = 1; round <= choice->rounds; round++) run_round(bench, group, choice, (uint64_t)round);
@@ -194,7 +188,6 @@ void transfer_run_case(struct rank *rank, quern_group *group, uint64_t seed, con
         free(list->items);
         free(list->cargo);
     }
-    free(bench);
 }
 
 /* ---- several cases ---- */

@@ -1,12 +1,5 @@
 /* Two ranks that send each other an item.  transfer_pair.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/transfer_pair.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 void transfer_pair_open(struct transfer_pair *pair, struct rank *rank, quern_group *group, const struct transfer_place *place,
                         int peer, int64_t bytes) {
@@ -39,21 +32,19 @@ static unsigned char byte_of(int from, int round, int64_t at) {
 }
 
 void transfer_pair_fill(const struct transfer_pair *pair, int round) {
-    unsigned char *bytes = malloc((size_t)pair->bytes + 1);
+    SCOPED unsigned char *bytes = malloc((size_t)pair->bytes + 1);
     for (int64_t at = 0; at < pair->bytes; at++) bytes[at] = byte_of(pair->rank->rank, round, at);
     pair->place->put(pair->place->user, pair->out, bytes, pair->bytes);
     memset(bytes, 0xee, (size_t)pair->bytes);
     pair->place->put(pair->place->user, pair->in, bytes, pair->bytes);
-    free(bytes);
 }
 
 void transfer_pair_compare(const struct transfer_pair *pair, int round) {
-    unsigned char *bytes = malloc((size_t)pair->bytes + 1);
+    SCOPED unsigned char *bytes = malloc((size_t)pair->bytes + 1);
     pair->place->get(pair->place->user, bytes, pair->in, pair->bytes);
     for (int64_t at = 0; at < pair->bytes; at++)
         rank_check(pair->rank, bytes[at] == byte_of(pair->peer, round, at), "round %d: byte %lld of %lld is %d: expected %d", round,
                    (long long)at, (long long)pair->bytes, bytes[at], byte_of(pair->peer, round, at));
-    free(bytes);
 }
 
 quern_status transfer_run(quern_transfer *transfer, void *stream, double timeout) {

@@ -238,8 +238,7 @@ static quern_status transfer(struct rank *rank) {
 static quern_status cancel_transfers(struct rank *rank) {
     enum { BYTES = 400000 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    unsigned char *memory = malloc(BYTES);
-    rank_check(rank, memory, "no memory");
+    SCOPED unsigned char *memory = zeroed(BYTES);
     for (uint64_t round = 0; round < 200; round++) {
         quern_transfer_item items[RANKS];
         for (int peer = 1; peer < RANKS; peer++) items[peer - 1] = transfer_item(0, peer, 1, memory, BYTES);
@@ -257,7 +256,6 @@ static quern_status cancel_transfers(struct rank *rank) {
         rank_ok(rank, quern_transfer_destroy(one));
         rank_line_up(rank);
     }
-    free(memory);
     return quern_group_destroy(group);
 }
 

@@ -53,19 +53,16 @@ enum form { LISTED, PLANNED, PLANNED_WITH_GRADS, FORMS };
 
 static void session_write(struct session *session, const int32_t *flags, const int64_t *counts) {
     const size_t bytes = session->counts.bytes - sizeof *counts;
-    int64_t *image = calloc(1, session->counts.bytes);
-    check(image, "no memory");
+    SCOPED int64_t *image = zeroed(session->counts.bytes);
     if (flags) buffer_write(&session->flags, flags);
     if (counts) memcpy(image + 1, counts, bytes), buffer_write(&session->counts, image);
-    free(image);
 }
 
 /* A plan whose gradients are gone, and lay as those of the calls do. */
 static void plan_without_grads(struct session *session) {
     const struct gradients *g = session->g;
-    quern_gradient *list = malloc((size_t)g->tensors * sizeof *list + 1);
-    session->grads = malloc((size_t)g->tensors * sizeof *session->grads + 1);
-    check(list && session->grads, "no memory");
+    SCOPED quern_gradient *list = zeroed((size_t)g->tensors * sizeof *list + 1);
+    session->grads = zeroed((size_t)g->tensors * sizeof *session->grads + 1);
     OPEN_BUFFER(gone, g->device, g->grad_bytes, 0, NULL);
     for (int64_t i = 0; i < g->tensors; i++) {
         char *grad = g->on_device[i].grad;
@@ -75,7 +72,6 @@ static void plan_without_grads(struct session *session) {
     }
     session->args.gradients = list;
     check_ok(quern_accumulate_plan_create(g->device->quern, &session->args, &session->plan));
-    free(list);
 }
 
 static void session_open(struct session *session, struct gradients *g, const quern_accumulate_args *on_host, enum form form) {
@@ -98,12 +94,10 @@ static void session_open(struct session *session, struct gradients *g, const que
 static void session_run(struct session *session) {
     const size_t bytes = session->grads ? (size_t)session->g->tensors * sizeof *session->grads : 0;
     quern_accumulate_args args = session->args;
-    void **grads = malloc(bytes + 1);
-    check(grads, "no memory");
+    SCOPED void **grads = zeroed(bytes + 1);
     if (session->grads) args.grads = memcpy(grads, session->grads, bytes);
     check_ok(quern_accumulate(session->g->device->quern, &args, session->g->device->stream));
     memset(grads, 0xff, bytes);
-    free(grads);
 }
 
 static void session_close(struct session *session) {

@@ -31,8 +31,7 @@ enum { SIZE = 256, TABLE = 512 };
 
 /* N(0, size^2) in the type of a row's gradients: TABLE steps of SIZE elements. */
 static void *make_table(quern_dtype dtype, double size) {
-    void *table = malloc(TABLE * SIZE * quern_dtype_bytes(dtype));
-    check(table, "no memory");
+    void *table = zeroed(TABLE * SIZE * quern_dtype_bytes(dtype));
     for (int64_t i = 0; i < TABLE * SIZE; i++) dtype_store(dtype, table, i, size * random_normal(77, (uint64_t)i));
     return table;
 }
@@ -45,14 +44,13 @@ static double mean_v_after(const struct test_device *device, const struct quern_
     args.v_rounding = rounding, args.lr = 1e-6;
     OPEN_ADAM(problem, &args, counts, 1);
     adam_set_all(&problem, ARENA_V, first_v);
-    char *table = make_table(args.grad_dtype, size);
+    SCOPED char *table = make_table(args.grad_dtype, size);
     for (int64_t step = 1; step <= steps; step++) {
         problem.tensors[0].grad = table + (size_t)(step % TABLE) * SIZE * quern_dtype_bytes(args.grad_dtype);
         problem.args.step = step;
         check_ok(quern_adam(device->quern, &problem.args, NULL, 0, NULL));
     }
     const double mean = mean_of(&problem, ARENA_V);
-    free(table);
     return mean;
 }
 

@@ -49,8 +49,7 @@ enum { LISTED, PLANNED, PLANNED_WITH_GRADS, FORMS };
 
 static long long launches_of(const struct test_device *device, const struct quern_kernel *row, int64_t tensors, int form,
                              bool counts_steps) {
-    int64_t *counts = calloc((size_t)tensors + 1, sizeof *counts), taken = 0;
-    check(counts, "no memory");
+    int64_t *counts = zeroed(((size_t)tensors + 1) * sizeof *counts), taken = 0;
     for (int64_t i = 0; i < tensors; i++) counts[i] = i ? i % 9 : 1;
     quern_adam_args args = adam_args_of(row);
     if (counts_steps) args.control.step = &taken;

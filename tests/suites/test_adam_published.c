@@ -152,8 +152,7 @@ static void check_published(const struct published *p) {
         counts[tensors] = p->counts[tensors] < longest ? p->counts[tensors] : longest;
         elements += counts[tensors];
     }
-    struct adam_element *reference = calloc((size_t)elements, sizeof *reference);
-    check(reference, "no memory");
+    SCOPED struct adam_element *reference = zeroed((size_t)elements * sizeof *reference);
     struct adam_problem problem;
     struct adam_session session;
     OPEN_ROW(device, row);
@@ -170,7 +169,6 @@ static void check_published(const struct published *p) {
     }
     adam_session_close(&session);
     adam_free(&problem);
-    free(reference);
 }
 
 static void check_those_of(const char *whose) {

@@ -275,8 +275,7 @@ static void check_moment_share(quern_dtype dtype, float value, int power, uint64
     const int64_t count = test_size(100000, 10000);
     quern_adam_args args = direct_args(scaled_row(dtype), QUERN_ROUND_STOCHASTIC);
     args.seed = seed;
-    float *grads = malloc((size_t)count * sizeof *grads);
-    check(grads, "no memory");
+    float *grads = zeroed((size_t)count * sizeof *grads);
     for (int64_t i = 0; i < count; i++) grads[i] = i % QUERN_SCALE_BLOCK ? value : ldexpf(value, power);
     struct adam_problem problem CLOSED_BY(adam_free);
     make_direct(&problem, &args, count, grads);

@@ -15,8 +15,7 @@ static const int64_t counts[] = {70, 0, 1, 2100, 32, 33, 0};
 static unsigned char *save(struct adam_session *session, size_t *bytes) {
     device_synchronize(session->device);
     check_ok(quern_adam_saved_bytes(session->device->quern, &session->args, bytes));
-    unsigned char *saved = malloc(*bytes + 16);
-    check(saved, "no memory");
+    unsigned char *saved = zeroed(*bytes + 16);
     memset(saved + *bytes, 0xA5, 16);
     check_ok(quern_adam_save(session->device->quern, &session->args, saved, *bytes));
     for (int i = 0; i < 16; i++) check(saved[*bytes + (size_t)i] == 0xA5, "something was written behind the saved state");
@@ -30,17 +29,14 @@ static void check_layout_of(const struct test_device *device, const struct quern
     args.amsgrad = amsgrad, args.step = 123456789012, args.seed = 0xFEDCBA9876543210;
     OPEN_ADAM(problem, &args, counts, COUNT(counts));
     const size_t wanted = adam_saved_write(&problem.args, NULL);
-    unsigned char *expected = malloc(wanted);
-    check(expected, "no memory");
+    SCOPED unsigned char *expected = zeroed(wanted);
     adam_saved_write(&problem.args, expected);
     size_t bytes;
     OPEN_ADAM_SESSION(session, device, &problem);
-    unsigned char *saved = save(&session, &bytes);
+    SCOPED unsigned char *saved = save(&session, &bytes);
     check(bytes == wanted, "%s: %zu bytes instead of %zu", row->name, bytes, wanted);
     for (size_t i = 0; i < bytes; i++)
         check(saved[i] == expected[i], "%s: byte %zu of %zu is 0x%02X, not 0x%02X", row->name, i, bytes, saved[i], expected[i]);
-    free(saved);
-    free(expected);
 }
 
 /* A full row has the option; the others do not. */
@@ -69,8 +65,8 @@ TEST_ADAM_ROWS(adam_saved, steps_of_each_tensor) {
     OPEN_ADAM_SESSION(from, device, &problem);
     OPEN_ADAM_SESSION(to, device, &other);
     OPEN_ADAM_SESSION(without, device, &plain);
-    unsigned char *saved = save(&from, &bytes), *plain_saved = save(&without, &plain_bytes);
-    unsigned char *expected = malloc(adam_saved_write(&problem.args, NULL));
+    SCOPED unsigned char *saved = save(&from, &bytes), *plain_saved = save(&without, &plain_bytes);
+    SCOPED unsigned char *expected = malloc(adam_saved_write(&problem.args, NULL));
     check(expected && bytes == adam_saved_write(&problem.args, expected) && !memcmp(saved, expected, bytes),
           "%s: another state of %zu bytes", row->name, bytes);
     load(&to, saved, bytes, NULL);
@@ -83,7 +79,6 @@ TEST_ADAM_ROWS(adam_saved, steps_of_each_tensor) {
     for (size_t i = 0; i < COUNT(counts); i++) check(other.args.steps[i] == step, "%s: tensor %zu has another step", row->name, i);
     check_refused(quern_adam_load(device->quern, &without.args, saved, bytes, NULL, NULL), QUERN_NULL_POINTER,
                   "args.steps is NULL, and saved has a step for each tensor");
-    free(saved), free(plain_saved), free(expected);
 }
 
 /* The same by hand, so that the oracle's own layout is checked too. */
@@ -107,10 +102,9 @@ Test(adam_saved, a_small_state_by_hand) {
     memcpy(expected + sizeof expected - 8, &hash, 8);
     size_t bytes;
     OPEN_ADAM_SESSION(session, &device, &problem);
-    unsigned char *saved = save(&session, &bytes);
+    SCOPED unsigned char *saved = save(&session, &bytes);
     check(bytes == sizeof expected, "%zu bytes", bytes);
     for (size_t i = 0; i < bytes; i++) check(saved[i] == expected[i], "byte %zu is 0x%02X, not 0x%02X", i, saved[i], expected[i]);
-    free(saved);
 }
 
 /* ---- loading ---- */
@@ -129,8 +123,7 @@ static void check_loaded(const struct test_device *device, struct adam_problem *
     struct adam_problem expected CLOSED_BY(adam_free);
     int64_t loaded_step = -1;
     uint64_t loaded_seed = 0;
-    unsigned char *aligned = malloc(bytes);  /* needed by the oracle only */
-    check(aligned, "no memory");
+    unsigned char *aligned = zeroed(bytes);  /* needed by the oracle only */
     memcpy(aligned, saved, bytes);
     adam_copy(&expected, to);
     adam_saved_read(&expected.args, aligned);
@@ -154,7 +147,7 @@ static void check_round_trip(const struct test_device *device, const quern_adam_
     OPEN_ADAM(problem, args, counts, COUNT(counts));
     OPEN_ADAM_SESSION(from, device, &problem);
     check_ok(adam_session_step(&from));
-    unsigned char *saved = save(&from, &bytes);
+    SCOPED unsigned char *saved = save(&from, &bytes);
     adam_session_read(&from, &problem);
     adam_copy(&expected, &problem);
     adam_copy(&other, &problem);
@@ -165,9 +158,8 @@ static void check_round_trip(const struct test_device *device, const quern_adam_
     load(&to, saved, bytes, NULL);
     adam_session_read(&to, &other);
     adam_check_same(&other, &expected, what);
-    unsigned char *again = save(&to, &again_bytes);
+    SCOPED unsigned char *again = save(&to, &again_bytes);
     check(again_bytes == bytes && !memcmp(again, saved, bytes), "%s: saved again it is another state", what);
-    free(saved), free(again);
 }
 
 /* So training goes on as if it had not been interrupted. */
@@ -218,13 +210,12 @@ Test(adam_saved, step_and_seed_are_given_back_each_alone) {
     uint64_t seed = 1;
     OPEN_ADAM(problem, &args, counts, COUNT(counts));
     OPEN_ADAM_SESSION(session, &device, &problem);
-    unsigned char *saved = save(&session, &bytes);
+    SCOPED unsigned char *saved = save(&session, &bytes);
     session.args.step = 1, session.args.seed = 2;
     check_ok(quern_adam_load(device.quern, &session.args, saved, bytes, &step, NULL));
     check_ok(quern_adam_load(device.quern, &session.args, saved, bytes, NULL, &seed));
     check(step == args.step && seed == args.seed, "step %lld, seed %llx", (long long)step, (unsigned long long)seed);
     check(session.args.step == 1 && session.args.seed == 2, "the arguments were written");
-    free(saved);
 }
 
 /* ---- conversions ---- */
@@ -250,13 +241,11 @@ static void check_conversion(const struct test_device *device, const struct quer
     adam_set_value(&problem, 5, ARENA_M, 0, (double)-INFINITY);
     adam_set_value(&problem, 3, from_args.master_dtype ? ARENA_MASTER : ARENA_PARAM, 77, (double)NAN);
     const size_t bytes = adam_saved_write(&problem.args, NULL);
-    unsigned char *saved = malloc(bytes);
-    check(saved, "no memory");
+    SCOPED unsigned char *saved = zeroed(bytes);
     adam_saved_write(&problem.args, saved);
     adam_make(&other, &to_args, counts, COUNT(counts));
     if (from_args.master_dtype) spoil(&other);
     check_loaded(device, &other, saved, bytes, from_args.step, from_args.seed, what);
-    free(saved);
 }
 
 /* Conversion is host code and the same for all rows of a device: one bf16 row per type of state and master is enough. */
@@ -309,8 +298,7 @@ Test(adam_saved, long_tensors_and_odd_addresses) {
             adam_make(&ends[end], &args, longs, COUNT(longs));
         }
         const size_t wanted = adam_saved_write(&ends[0].args, NULL);
-        unsigned char *expected = malloc(wanted), *room = malloc(wanted + 1), *saved = room + 1;
-        check(expected && room, "no memory");
+        unsigned char *expected = zeroed(wanted), *room = zeroed(wanted + 1), *saved = room + 1;
         adam_saved_write(&ends[0].args, expected);
         struct adam_session session;
         adam_session_open(&session, &device, &ends[0]);
@@ -383,8 +371,7 @@ Test(adam_saved, damage_is_noticed) {
     static const size_t cuts[] = {0, 1, 7, 8, 63, 64, 71, 100};
     for (size_t i = 0; i < COUNT(cuts); i++) refuse_saved(&r, r.saved, cuts[i], "a truncated state");
     refuse_saved(&r, r.saved, r.bytes - 1, "a state without its last byte");
-    unsigned char *longer = calloc(1, r.bytes + 64);
-    check(longer, "no memory");
+    unsigned char *longer = zeroed(r.bytes + 64);
     memcpy(longer, r.saved, r.bytes);
     refuse_saved(&r, longer, r.bytes + 1, "a byte too many");
     refuse_saved(&r, longer, r.bytes + 64, "64 bytes too many");
@@ -424,15 +411,13 @@ Test(adam_saved, lies_are_noticed) {
     };
     struct refusal r CLOSED_BY(close_refusal);
     open_refusal(&r);
-    unsigned char *lie = malloc(r.bytes);
-    check(lie, "no memory");
+    SCOPED unsigned char *lie = zeroed(r.bytes);
     for (size_t i = 0; i < COUNT(lies); i++) {
         memcpy(lie, r.saved, r.bytes);
         memcpy(lie + lies[i].at, &lies[i].value, lies[i].bytes);
         adam_saved_close(lie, r.bytes);
         refuse_saved(&r, lie, r.bytes, lies[i].what);
     }
-    free(lie);
 }
 
 static bool is_listed(quern_dtype dtype, const quern_dtype *list) {
@@ -453,8 +438,7 @@ Test(adam_saved, types_that_no_state_has) {
     size_t bytes;
     OPEN_ADAM(problem, &args, counts, COUNT(counts));
     OPEN_ADAM_SESSION(session, &device, &problem);
-    unsigned char *saved = save(&session, &bytes), *lie = malloc(bytes);
-    check(lie, "no memory");
+    SCOPED unsigned char *saved = save(&session, &bytes), *lie = zeroed(bytes);
     for (uint32_t i = 0; i < 5 * BEYOND; i++) {
         const uint32_t place = i / BEYOND, value = i % BEYOND == BEYOND - 1 ? UINT32_MAX : i % BEYOND;
         memcpy(lie, saved, bytes);
@@ -466,6 +450,4 @@ Test(adam_saved, types_that_no_state_has) {
             !strcmp(error_detail(), "saved cannot be read as a saved state: its types are not those of a saved state");
         check(is_named == !is_known, "%u in place %u: %s: %s", value, place, quern_status_string(status), error_detail());
     }
-    free(lie);
-    free(saved);
 }

@@ -23,7 +23,7 @@ static quern_status create(struct rank *rank, uint64_t job, double timeout, quer
 }
 
 /* Even and odd ranks are of two attempts, whose numbers have one lower half: each has the places that the other needs. */
-static quern_status join_one_of_two(struct rank *rank) {
+TEST_RANKS(attempts, ranks_of_two_numbers_do_not_meet, .kind = RANK_BOTH, .count = 6) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.job = rank->rank % 2 ? UINT64_MAX : UINT32_MAX;
     args.rank = rank->rank / 2, args.ranks = rank->ranks / 2;
@@ -33,19 +33,12 @@ static quern_status join_one_of_two(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-static quern_status miss_each_other(struct rank *rank) {
+TEST_RANKS(attempts, ranks_that_miss_each_other_meet_later, .kind = RANK_BOTH, .count = 2) {
     quern_group *group = NULL;
     rank_status(rank, create(rank, (uint64_t)rank->rank, 0.3, &group), QUERN_PEER_TIMEOUT);
     rank_line_up(rank);
     rank_ok(rank, create(rank, 7, 20, &group));
     return quern_group_destroy(group);
-}
-
-Test(attempts, ranks_of_two_numbers_do_not_meet) {
-    for (size_t i = 0; i < sizeof rank_kinds / sizeof *rank_kinds; i++) {
-        check_ranks(.kind = rank_kinds[i], .count = 6, .function = join_one_of_two, .shared_bytes = 4096);
-        check_ranks(.kind = rank_kinds[i], .count = 2, .function = miss_each_other, .shared_bytes = 4096);
-    }
 }
 
 /* ---- a rank that is taken ---- */

@@ -41,8 +41,7 @@ static void board_open(struct board *board, struct gpu_group *group) {
     size_t bytes[MOST_GPU_RANKS];
     for (int rank = 0; rank < group->ranks; rank++) bytes[rank] = MOST_GPU_RANKS * sizeof(uint32_t);
     *board = (struct board){.group = group};
-    board->value = calloc((size_t)group->ranks, sizeof *board->value);
-    check(board->value, "no memory");
+    board->value = zeroed((size_t)group->ranks * sizeof *board->value);
     check_ok(quern_symmetric_alloc(group->group, group->ranks, bytes, (void **)board->slots));
     for (int rank = 0; rank < group->ranks; rank++) {
         device_use(&group->device[rank]);
@@ -281,8 +280,8 @@ Test(barrier_cuda, a_missing_rank_is_named_with_multicast) { run_expiry(true); }
 
 /* One thread drives the ranks that are left, whose kernels have given up. */
 static void run_shrink(bool multicast) {
-    struct gpu_group group CLOSED_BY(gpu_group_close), smaller;
-    gpu_group_open(&group, .ranks = 4, .timeout = LATE, .machine = {.multicast = multicast, .virtual_clock = true});
+    struct gpu_group smaller;
+    OPEN_GROUP(group, .ranks = 4, .timeout = LATE, .machine = {.multicast = multicast, .virtual_clock = true});
     gpu_group_barrier(&group, ~0ull);
     for (int rank = 0; rank < 4; rank += 2) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
     gpu_group_synchronize(&group);
@@ -467,8 +466,7 @@ static bool name_exists(const char *path) {
 
 /* A thread gets rank 0 but not rank 1, which the thread has already: no rank waits for a group that cannot become complete. */
 Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
-    struct gpu_group group CLOSED_BY(gpu_group_close);
-    gpu_group_open_with(&group, (struct gpu_group_options){.ranks = 3});
+    OPEN_GROUP(group, .ranks = 3);
     struct waiting waiting = {.group = &group};
     pthread_t thread;
     double before = rank_now();

@@ -59,17 +59,15 @@ Test(chunks, edges) {
 }
 
 /* What one rank reaches by its own memory another reaches by shared memory. */
-static quern_status run_two(struct rank *rank) { return rank_be_two(rank, chunks_run_batch); }
-
-Test(chunks, several_ranks_in_each_of_several_processes) {
-    const struct chunks_batch batch = {.first = 90000, .cases = (int)test_size(100, 20)};
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = run_two, .user = &batch);
+TEST_RANKS(chunks, several_ranks_in_each_of_several_processes, .kind = RANK_PROCESSES, .count = 2,
+           .user = &(const struct chunks_batch){.first = 90000, .cases = (int)test_size(100, 20)}) {
+    return rank_be_two(rank, chunks_run_batch);
 }
 
 /* ---- one call by three ranks ---- */
 
 static void open_call_of(struct rank *rank, struct one_chunks *call, quern_group *group, int64_t pool_bytes) {
-    struct rank_bench *bench = rank_bench_clear(sizeof *bench);
+    struct rank_bench *bench = zeroed(sizeof *bench);
     rank_bench_take(bench, rank, group, pool_bytes);
     *call = (struct one_chunks){.bench = bench};
 }

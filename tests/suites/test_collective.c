@@ -153,15 +153,12 @@ Test(collective, all_ways) {
 }
 
 /* What one rank reaches by a pointer another does not. */
-static quern_status run_two(struct rank *rank) { return rank_be_two(rank, collective_run_batch); }
-
-Test(collective, several_ranks_in_each_of_several_processes) {
-    for (int large = 0; large < 2; large++) {
-        const struct collective_batch batch = {.first = 90000 + 1000 * (uint64_t)large, .pool_bytes = 8 << 20,
-                                               .cases = (int)test_size(large ? 40 : 200, 40),
-                                               .choice = {.largest = large ? 100000 : 0}};
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = run_two, .user = &batch);
-    }
+TEST_RANKS_FOR(collective, several_ranks_in_each_of_several_processes, for (int large = 0; large < 2; large++),
+               .kind = RANK_PROCESSES, .count = 2,
+               .user = &(const struct collective_batch){.first = 90000 + 1000 * (uint64_t)large, .pool_bytes = 8 << 20,
+                                                        .cases = (int)test_size(large ? 40 : 200, 40),
+                                                        .choice = {.largest = large ? 100000 : 0}}) {
+    return rank_be_two(rank, collective_run_batch);
 }
 
 /* ---- one call by three ranks; test_collective_mistakes.c has what is refused in each way between them ---- */
@@ -441,7 +438,7 @@ TEST_BENCH(collective, a_process_that_ends_while_it_is_read, .kind = RANK_PROCES
 /* ---- workspaces ---- */
 
 /* Ranks may place their workspaces at different offsets of different allocations. */
-static quern_status scatter_workspaces(struct rank *rank) {
+TEST_RANKS(collective, workspaces_anywhere, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
     struct rank_bench bench;
     struct one_collective call;
     void *other;
@@ -456,7 +453,7 @@ static quern_status scatter_workspaces(struct rank *rank) {
 }
 
 /* The size grows with the elements up to a limit, is the same for all operations, and is 0 where nothing passes through. */
-static void ask_workspace(struct rank *rank, quern_group *group) {
+TEST_GROUP(collective, sizes_of_workspaces, .kind = RANK_BOTH, .count = ONE_RANKS) {
     size_t bytes = 1, before = 0;
     quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_BF16);
     for (int64_t count = 0; count < (int64_t)1 << 44; count = count ? count * 2 : 1) {
@@ -470,11 +467,6 @@ static void ask_workspace(struct rank *rank, quern_group *group) {
     rank_check(rank, rank->kind == RANK_THREADS || bytes >= 1 << 18, "at most %zu bytes", bytes);
     args.count = ((int64_t)1 << 46) / rank->ranks + 1;
     rank_status(rank, quern_collective_workspace(group, &args, &bytes), QUERN_INVALID_SHAPE);
-}
-
-Test(collective, workspaces) {
-    check_ranks(.kind = RANK_PROCESSES, .count = ONE_RANKS, .function = scatter_workspaces);
-    check_ranks(.kind = RANK_BOTH, .count = ONE_RANKS, .in_group = ask_workspace);
 }
 
 /* ---- the same call again ---- */

@@ -77,9 +77,8 @@ static quern_cross_entropy_args args_of(const struct matrix *m, void *grad, cons
 static void check_matrix(const struct test_device *device, const struct matrix *m, size_t first) {
     const size_t bytes = bytes_of(m), each = quern_dtype_bytes(m->dtype);
     const int64_t values = m->value_stride ? (m->rows - 1) * m->value_stride + 1 : 1;
-    unsigned char *expected = malloc(bytes);
-    float *of_rows = malloc((size_t)values * sizeof *of_rows);
-    check(expected && of_rows, "no memory");
+    SCOPED unsigned char *expected = zeroed(bytes);
+    SCOPED float *of_rows = zeroed((size_t)values * sizeof *of_rows);
     fill(m, expected);
     fill_pattern(of_rows, (size_t)values * sizeof *of_rows);
     for (int64_t row = 0; row < m->rows; row++) of_rows[row * m->value_stride] = factor_of(m, row, first);
@@ -94,7 +93,6 @@ static void check_matrix(const struct test_device *device, const struct matrix *
               quern_dtype_name(m->dtype), (long long)m->rows, (long long)m->columns, (double)factor_of(m, i / m->stride, first),
               (long long)i, dtype_load(m->dtype, got, i), dtype_load(m->dtype, expected, i));
     check(!memcmp(buffer_read(&upstream), of_rows, (size_t)values * sizeof *of_rows), "the values were changed");
-    free(expected), free(of_rows);
 }
 
 Test(cross_entropy_upstream, each_product_is_rounded_once) {
@@ -201,9 +199,9 @@ Test(cross_entropy_upstream, late_is_as_good_as_in_the_call) {
     buffer_open(&x, &device, sizeof logits, 0, logits), buffer_open(&y, &device, sizeof labels, 0, labels);
     buffer_open(&v, &device, sizeof values, 0, values), buffer_open(&l, &device, sizeof(float), 0, NULL);
     buffer_open(&early, &device, sizeof logits, 0, NULL), buffer_open(&late, &device, sizeof logits, 0, NULL);
-    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.reduction = QUERN_REDUCTION_MEAN;
-    args.rows = ROWS, args.vocab = VOCAB, args.logits = x.data, args.labels = y.data, args.loss = l.data;
+    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT32,
+                                                       .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB,
+                                                       .logits = x.data, .labels = y.data, .loss = l.data);
     args.grad_scale = 16;
     check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
     buffer_open(&workspace, &device, bytes, 0, NULL);

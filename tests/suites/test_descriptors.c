@@ -234,7 +234,8 @@ static void hear_of_shortage(struct rank *rank, quern_status status, const char 
 }
 
 /* Two connections with each of two ranks of the other host, and three descriptors before. */
-static void lack_descriptors(struct rank *rank) {
+TEST_BODY_FOR(descriptors, all_ranks_hear_which_one_has_too_few, for (int culprit = 0; culprit < 4; culprit++),
+              .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .user = &culprit) {
     const int culprit = *(const int *)rank->user;
     quern_group *group;
     char words[200];
@@ -243,11 +244,6 @@ static void lack_descriptors(struct rank *rank) {
              "which # are open", culprit);
     if (rank->rank == culprit) leave_descriptors(rank, 6);
     hear_of_shortage(rank, quern_group_create(&args, 1, &group), words);
-}
-
-Test(descriptors, all_ranks_hear_which_one_has_too_few) {
-    for (int culprit = 0; culprit < 4; culprit++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = lack_descriptors, .user = &culprit);
 }
 
 /* Each rank has enough for itself; all of a host are of one process, which has not. */
@@ -301,7 +297,16 @@ int __wrap_connect(int socket, const struct sockaddr *name, socklen_t bytes) {
     return is_stream && kind == SOCK_STREAM && fails_now(false) ? -1 : __real_connect(socket, name, bytes);
 }
 
-static void fail_a_call(struct rank *rank) {
+static const struct failure failures[] = {
+    {0, 0, EMFILE, true, "rank 0: letting hosts in: ", ": the group needs # descriptors in this process"},
+    {0, 0, ENFILE, true, NULL, "/proc/sys/fs/file-max"},
+    {0, 0, ENOBUFS, true, NULL, "/proc/sys/net/ipv4/tcp_mem"},
+    {0, 0, ENOMEM, true, NULL, "the system has no memory for sockets; the group needs # connections of this process"},
+    {2, 0, EADDRNOTAVAIL, false, "going to the place of meeting: ", ": no local port is free"},
+};
+
+/* At the place of meeting, and on the way there.  The number is that of the ranks of the process that have joined until then. */
+TEST_BODY(descriptors, all_ranks_hear_what_the_system_lacks, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, RANKS_EACH(failures)) {
     const struct failure *failure = rank->user;
     quern_group *group;
     char words[200];
@@ -312,17 +317,4 @@ static void fail_a_call(struct rank *rank) {
     snprintf(words, sizeof words, "%s%s%s", failure->before ? failure->before : "", failure->before ? strerror(failure->error) : "",
              failure->words);
     hear_of_shortage(rank, status, words);
-}
-
-/* At the place of meeting, and on the way there.  The number is that of the ranks of the process that have joined until then. */
-Test(descriptors, all_ranks_hear_what_the_system_lacks) {
-    static const struct failure failures[] = {
-        {0, 0, EMFILE, true, "rank 0: letting hosts in: ", ": the group needs # descriptors in this process"},
-        {0, 0, ENFILE, true, NULL, "/proc/sys/fs/file-max"},
-        {0, 0, ENOBUFS, true, NULL, "/proc/sys/net/ipv4/tcp_mem"},
-        {0, 0, ENOMEM, true, NULL, "the system has no memory for sockets; the group needs # connections of this process"},
-        {2, 0, EADDRNOTAVAIL, false, "going to the place of meeting: ", ": no local port is free"},
-    };
-    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = fail_a_call, .user = &failures[i]);
 }

@@ -43,9 +43,8 @@ static int lines_of(const char *index) { return count_lines(index, "\"sequence\"
 
 static void check_arena(const char *path, const char *name, const char *dtype, const char *shape, const void *expected) {
     size_t bytes;
-    void *data = read_tensor(path, name, dtype, shape, &bytes);
+    SCOPED void *data = read_tensor(path, name, dtype, shape, &bytes);
     check(!memcmp(data, expected, bytes), "%s has another %s", path, name);
-    free(data);
 }
 
 /* What Adam reads is as before the step, and what it writes as after it: that of the model. */
@@ -255,11 +254,10 @@ TEST_BENCH(dump, a_combination_ignores_the_class_weights) {
     args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
     args.global_vocab = SHARDS * VOCAB, args.labels = labels, args.loss = loss;
     args.class_weights = (const float *)(uintptr_t)64;   /* no memory */
-    void *workspace = aligned_alloc(64, WORKSPACE);
+    SCOPED void *workspace = aligned_alloc(64, WORKSPACE);
     check_ok(quern_cross_entropy_combine(bench->device.quern, &args, shards, SHARDS, workspace, WORKSPACE, NULL));
     char *line = find_line(read_index(bench), "cross_entropy_combine", "QUERN_OK", 0);
     check(strstr(line, "\"labels\"") && !strstr(line, "class_weights\",\"access"), "%s", line);
-    free(workspace);
 }
 
 /* A child of fork has the device, but the folder is its parent's. */

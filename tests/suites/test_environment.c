@@ -193,9 +193,8 @@ static void linear_cross_entropy(struct scene *scene) {
     args.d_hidden = take(scene, (size_t)(rows * WIDTH) * quern_dtype_bytes(scene->dtype));
     args.gemm = multiply, args.gemm_user = scene;
     CALL(scene, quern_linear_cross_entropy_workspace(scene->device, &args, &bytes));
-    void *workspace = malloc(bytes);
+    SCOPED void *workspace = malloc(bytes);
     CALL(scene, quern_linear_cross_entropy(scene->device, &args, workspace, bytes, NULL));
-    free(workspace);
 }
 
 static void product(struct scene *scene) {
@@ -336,7 +335,7 @@ static void run(struct scene *scene, size_t operation, size_t pool) {
 }
 
 Test(environment, operations_of_a_device) {
-    unsigned char *usual = malloc(MOST_OUTPUT), *other = malloc(MOST_OUTPUT);
+    SCOPED unsigned char *usual = malloc(MOST_OUTPUT), *other = malloc(MOST_OUTPUT);
     make_values();
     for (size_t i = 0; i < COUNT(operations) * COUNT(shapes) * COUNT(dtypes); i++) {
         const size_t operation = i / COUNT(shapes) / COUNT(dtypes);
@@ -352,8 +351,6 @@ Test(environment, operations_of_a_device) {
                   operation, (long long)scene.shape.rows, (long long)scene.shape.columns, quern_dtype_name(scene.dtype));
         }
     }
-    free(usual);
-    free(other);
 }
 
 /* ---- operations of ranks ---- */
@@ -375,9 +372,9 @@ struct post {
 
 static quern_status reduce(struct post *post, quern_combination combination,
                            quern_status (*function)(quern_group *, const quern_collective_args *, void *, size_t, void *)) {
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    args.dtype = post->dtype, args.count = post->count, args.combination = combination;
-    args.input = post->input, args.output = post->output;
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = post->dtype, .count = post->count, .input = post->input,
+                                                 .output = post->output);
+    args.combination = combination;
     return function(post->group, &args, post->workspace, PART, NULL);
 }
 

@@ -225,8 +225,7 @@ static void open_all(unsigned operations) {
     device_open(&device, 0, NULL);
     if (operations) check_ok(quern_prepare(device.quern, operations));
     buffer_open(&arena, &device, ROOM * ROOMS, 0, NULL);
-    first = malloc(arena.bytes), expected = malloc(arena.bytes);
-    check(first && expected, "no memory");
+    first = zeroed(arena.bytes), expected = zeroed(arena.bytes);
     for (int place = 0; place < ROOMS; place++) fill_floats(place);
 }
 

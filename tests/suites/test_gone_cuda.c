@@ -123,15 +123,9 @@ static void leave(struct gpu_group *group, int rank) {
     group->group[rank] = NULL;
 }
 
-static void close_rest(struct gpu_group *group) {
-    gpu_group_synchronize(group);
-    gpu_group_close(group);
-}
-
 /* Of three ranks one leaves: the others go on without it, until one waits for it. */
 static void run_leaving(bool multicast) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 3, .timeout = LIMIT, .machine.multicast = multicast);
+    OPEN_GROUP(group, .ranks = 3, .timeout = LIMIT, .machine.multicast = multicast);
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     leave(&group, 2);
@@ -147,7 +141,6 @@ static void run_leaving(bool multicast) {
         check_status(quern_group_status(group.group[rank]), QUERN_PEER_LOST);
         check(strstr(error_detail(), " waited on its GPU for rank 2 (process "), "the detail is \"%s\"", error_detail());
     }
-    close_rest(&group);
 }
 
 Test(gone_cuda, a_rank_that_has_left_is_missed_when_it_is_awaited) { run_leaving(false); }
@@ -156,8 +149,7 @@ Test(gone_cuda, a_rank_that_has_left_is_missed_with_multicast) { run_leaving(tru
 
 /* Its signal arrived before: the rank that runs late passes. */
 Test(gone_cuda, a_rank_that_has_come_and_left_is_not_missed) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 2, .timeout = LIMIT);
+    OPEN_GROUP(group, .ranks = 2, .timeout = LIMIT);
     for (int round = 0; round < 20; round++) {
         gpu_group_barrier(&group, ~0ull);
         device_use(&group.device[1]);
@@ -169,7 +161,6 @@ Test(gone_cuda, a_rank_that_has_come_and_left_is_not_missed) {
         leave(&group, 0);
         gpu_group_create(&group, LIMIT, 0);
     }
-    close_rest(&group);
 }
 
 /* ---- how soon ---- */
@@ -194,9 +185,8 @@ void quern_futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT
 
 /* Of the looks only the one that was under way may have missed the end.  What kernels look at is the word that the watcher sets. */
 Test(gone_cuda, kernels_are_told_within_10_ms) {
-    struct gpu_group group;
     struct quern_membership *member;
-    gpu_group_open(&group, .ranks = 2, .timeout = LIMIT);
+    OPEN_GROUP(group, .ranks = 2, .timeout = LIMIT);
     for (int round = 0; round < 11; round++) {
         rank_sleep(1e-3 * round);  /* at any time between two looks */
         check_ok(quern_member_of(group.group[0], &member));
@@ -210,7 +200,6 @@ Test(gone_cuda, kernels_are_told_within_10_ms) {
         gpu_group_create(&group, LIMIT, 0);
     }
     check(looks.longest > 0 && 2 * looks.longest <= 10000000, "%g ms between two looks", 1e-6 * (double)looks.longest);
-    close_rest(&group);
 }
 
 /* ---- the thread ---- */
@@ -243,8 +232,7 @@ Test(gone_cuda, the_watcher_lives_as_long_as_the_groups) {
 
 /* A child has no watcher, and ends as others do; the parent's goes on. */
 Test(gone_cuda, a_forked_child_has_no_watcher) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 2, .timeout = LIMIT);
+    OPEN_GROUP(group, .ranks = 2, .timeout = LIMIT);
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
@@ -256,5 +244,4 @@ Test(gone_cuda, a_forked_child_has_no_watcher) {
     check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
     gpu_group_synchronize(&group);
     check_status(quern_group_status(group.group[0]), QUERN_PEER_LOST);
-    close_rest(&group);
 }

@@ -195,8 +195,9 @@ TEST_GROUP(group, takes_one_handle_of_a_thread, .kind = RANK_THREADS, .count = 2
 
 /* ---- joining ---- */
 
-static void create_again_and_again(struct rank *rank) {
-    for (int round = 0; round < *(const int *)rank->user; round++) {
+TEST_BODY_FOR(group, may_have_the_same_name_again_at_once, for (int ranks = 3; ranks <= 33; ranks += 30), .kind = RANK_BOTH,
+              .count = ranks) {
+    for (int round = 0; round < (rank->ranks == 3 ? 300 : 5); round++) {
         quern_group *group = rank_group(rank, RANK_LIMIT);
         rank_check(rank, quern_group_rank(group) == rank->rank && quern_group_size(group) == rank->ranks, "rank %d of %d",
                    quern_group_rank(group), quern_group_size(group));
@@ -204,11 +205,6 @@ static void create_again_and_again(struct rank *rank) {
         rank_ok(rank, quern_group_status(group));
         rank_ok(rank, quern_group_destroy(group));
     }
-}
-
-Test(group, may_have_the_same_name_again_at_once) {
-    check_ranks(.kind = RANK_BOTH, .count = 3, .body = create_again_and_again, .user = &(int){300});
-    check_ranks(.kind = RANK_BOTH, .count = 33, .body = create_again_and_again, .user = &(int){5});
 }
 
 /* Rank 0 reads the file that the others create. */
@@ -267,7 +263,7 @@ static quern_status disagree(struct rank *rank, quern_group_args *args, const ch
     return quern_group_destroy(rank_group(rank, RANK_LIMIT));
 }
 
-static quern_status disagree_on_ranks(struct rank *rank) {
+TEST_RANKS(group, refuses_ranks_that_disagree_on_their_number, .kind = RANK_BOTH, .count = 2) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.ranks += rank->rank;
     return disagree(rank, &args, "ranks, and rank ");
@@ -289,7 +285,7 @@ static void come_as(struct rank *rank, int ranks, int other, int expected) {
 }
 
 /* With a rank that has no place: each of them in threads, some in processes.  Then with a rank that has one. */
-static void come_without_a_place(struct rank *rank) {
+TEST_BODY(group, refuses_ranks_without_a_place, .kind = RANK_BOTH, .count = 2) {
     for (int ranks = 2; ranks < QUERN_MAX_RANKS; ranks++) {
         const int most = QUERN_MAX_RANKS - 1, step = rank->kind == RANK_THREADS ? 1 : (most - ranks) / 2 + 1;
         for (int other = ranks; other < most; other += step) come_as(rank, ranks, other, QUERN_MAX_RANKS);
@@ -299,16 +295,10 @@ static void come_without_a_place(struct rank *rank) {
     }
 }
 
-static quern_status disagree_on_epochs(struct rank *rank) {
+TEST_RANKS(group, refuses_ranks_that_disagree_on_the_first_epoch, .kind = RANK_BOTH, .count = 2) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.first_epoch = (uint32_t)rank->rank;
     return disagree(rank, &args, "the group's first_epoch is #, and ");
-}
-
-Test(group, refuses_ranks_that_disagree) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = disagree_on_ranks);
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = disagree_on_epochs);
-    check_ranks(.kind = RANK_BOTH, .count = 2, .body = come_without_a_place);
 }
 
 /* The file of a group that another version of the library is forming, as its maker holds it. */
@@ -522,7 +512,8 @@ TEST_BODY(group, splits_what_was_split, .kind = RANK_BOTH, .count = 8) {
 }
 
 /* The parts inherit the time limit; their errors do not affect the parent. */
-static quern_status inherit_the_limit(struct rank *rank) {
+TEST_RANKS_FOR(group, parts_have_the_limit_and_a_fate_of_their_own, for (int hosts = 0; hosts <= 2; hosts += 2),
+               .kind = hosts ? RANK_PROCESSES : RANK_BOTH, .count = 4, .hosts = hosts) {
     quern_group_args join = rank_group_args(rank, RANK_LIMIT + 1);
     quern_group *group, *part;
     join.first_timeout = RANK_LIMIT + 2;
@@ -540,11 +531,6 @@ static quern_status inherit_the_limit(struct rank *rank) {
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_ok(rank, quern_group_destroy(part));
     return quern_group_destroy(group);
-}
-
-Test(group, parts_have_the_limit_and_a_fate_of_their_own) {
-    check_ranks(.kind = RANK_BOTH, .count = 4, .function = inherit_the_limit);
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = inherit_the_limit);
 }
 
 /* ---- several groups of the same ranks ---- */

@@ -206,7 +206,8 @@ static struct quern_meeting barrier_meeting(struct quern_membership *member) {
 }
 
 /* Rank 0 has arrived, but continues only once rank 1 waits in its next call, which is a different one. */
-static quern_status look_up_late(struct rank *rank) {
+TEST_RANKS_FOR(host_barrier, a_rank_may_be_a_phase_ahead, for (int ranks = 2; ranks <= 5; ranks += 3), .kind = RANK_BOTH,
+               .count = ranks) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *half = NULL;
     struct quern_membership *member = rank_member_of(rank, group);
     for (int round = 0; round < 3; round++) {
@@ -218,11 +219,6 @@ static quern_status look_up_late(struct rank *rank) {
         rank_ok(rank, quern_group_destroy(half));
     }
     return quern_group_destroy(group);
-}
-
-Test(host_barrier, a_rank_may_be_a_phase_ahead) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = look_up_late);
-    check_ranks(.kind = RANK_BOTH, .count = 5, .function = look_up_late);
 }
 
 static double processor_seconds(void) {

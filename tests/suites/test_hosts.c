@@ -81,8 +81,7 @@ Test(hosts, random_exchanges) {
 TEST_GROUP(hosts, both_directions_move_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     enum { BYTES = 24 << 20 };
     struct rank_exchange exchange;
-    unsigned char *input = malloc(2 * (size_t)BYTES), *output = calloc(2, BYTES);
-    rank_check(rank, input && output, "no memory");
+    SCOPED unsigned char *input = zeroed(2 * (size_t)BYTES), *output = zeroed(2 * BYTES);
     for (size_t i = 0; i < 2 * (size_t)BYTES; i++) input[i] = (unsigned char)(i * 7 + i / 251 + (size_t)rank->rank);
     rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, BYTES, 1));
     rank_ok(rank, rank_exchange_run(group, &exchange));
@@ -92,8 +91,6 @@ TEST_GROUP(hosts, both_directions_move_at_once, .kind = RANK_PROCESSES, .count =
             rank_check(rank, output[sender * BYTES + i] == (unsigned char)(source * 7 + source / 251 + sender),
                        "byte %zu of rank %zu", i, sender);
         }
-    free(input);
-    free(output);
 }
 
 /* ---- mistakes in metadata: every rank of every host gets the error, nothing is written, and the group stays usable ---- */
@@ -119,9 +116,8 @@ TEST_GROUP(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH
     const int64_t large[] = {8, 4096};
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     enum { BYTES = 16 * 4096 };
-    unsigned char *input = calloc(2, BYTES), *output = input + BYTES;
+    unsigned char *input = zeroed(2 * BYTES), *output = input + BYTES;
     void *workspace;
-    rank_check(rank, input, "no memory");
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &workspace));
     for (size_t size = 0; size < COUNT(large); size++)
         for (size_t i = 0; i < COUNT(mistakes); i++) {
@@ -509,8 +505,11 @@ static int count_descriptors(const struct rank *rank, const struct quern_members
     return count;
 }
 
+static const struct hosts_shape costs[] = {{2, 5}, {3, 6}, {4, 9}};
+
 /* In a barrier only leaders send, a message in each of log2(hosts) rounds. */
-static quern_status count_costs(struct rank *rank) {
+TEST_RANKS_FOR(hosts, barriers_and_descriptors_are_as_few_as_documented, for (size_t i = 0; i < COUNT(costs); i++),
+               .kind = RANK_THREADS, .count = costs[i].ranks, .hosts = costs[i].hosts, .shared_bytes = sizeof(struct hosts_board)) {
     struct hosts_board *board = rank->shared;
     rank_line_up(rank);
     if (rank->rank == 0) board->counts[0] = count_entries("/proc/self/fd");
@@ -532,13 +531,6 @@ static quern_status count_costs(struct rank *rank) {
     rank_check(rank, more == expected || rank->transports, "%d descriptors more: expected %d", more, expected);
     rank_line_up(rank);
     return quern_group_destroy(group);
-}
-
-Test(hosts, barriers_and_descriptors_are_as_few_as_documented) {
-    static const struct hosts_shape costs[] = {{2, 5}, {3, 6}, {4, 9}};
-    for (size_t i = 0; i < COUNT(costs); i++)
-        check_ranks(.kind = RANK_THREADS, .count = costs[i].ranks, .hosts = costs[i].hosts, .function = count_costs,
-                    .shared_bytes = sizeof(struct hosts_board));
 }
 
 /* A listener at all addresses sees its callers of IPv4 as addresses of IPv6, which hosts without IPv6 could not call. */

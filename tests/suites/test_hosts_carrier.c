@@ -125,7 +125,8 @@ Test(hosts_carrier, parts_that_are_too_large_for_sockets) {
 }
 
 /* 64 ranks are as many as sockets serve. */
-static quern_status be_many(struct rank *rank) {
+TEST_RANKS_FOR(hosts_carrier, sockets_serve_64_ranks, for (int count = 64; count <= 65; count++), .kind = RANK_THREADS,
+               .count = count, .hosts = 2) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_group *group = NULL;
@@ -140,12 +141,9 @@ static quern_status be_many(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_carrier, sockets_serve_64_ranks) {
-    for (int count = 64; count <= 65; count++) check_ranks(.kind = RANK_THREADS, .count = count, .hosts = 2, .function = be_many);
-}
-
 /* All meet and exchange, and each slice has its own values. */
-static void be_more(struct rank *rank, quern_group *group) {
+TEST_GROUP(hosts_carrier, a_carrier_serves_66_ranks, .kind = RANK_THREADS, .count = 66, .hosts = 2, .carrier = &borrows,
+           .shared_bytes = sizeof(struct hosts_board)) {
     enum { ROWS = 3 };
     struct rank_exchange exchange;
     int32_t input[CARRIER_RANKS * ROWS], output[CARRIER_RANKS * ROWS];
@@ -156,11 +154,6 @@ static void be_more(struct rank *rank, quern_group *group) {
     rank_ok(rank, rank_exchange_run(group, &exchange));
     for (int i = 0; i < rank->ranks * ROWS; i++)
         rank_check(rank, output[i] == i / ROWS * 1000 + rank->rank * ROWS + i % ROWS, "row %d is %d", i, output[i]);
-}
-
-Test(hosts_carrier, a_carrier_serves_66_ranks) {
-    check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .in_group = be_more, .carrier = &borrows,
-                .shared_bytes = sizeof(struct hosts_board));
 }
 
 /* ---- illegal carriers ---- */
@@ -241,8 +234,7 @@ static void exchange_until_the_end(struct rank *rank) {
     /* the limit is that of the calls before the exchange */
     if (fault->choice.hangs_at) rank_member_of(rank, group)->timeout = fault->limit + 2;
     struct rank_exchange exchange = {.bytes = 0};
-    unsigned char *input = calloc(4, SLICE), *output = calloc(4, SLICE);
-    rank_check(rank, input && output, "no memory");
+    unsigned char *input = zeroed(4 * SLICE), *output = zeroed(4 * SLICE);
     quern_status status = rank_exchange_open(rank, group, &exchange, input, output, SLICE, 1);
     exchange.args.timeout = fault->limit;
     for (int round = 0; status == QUERN_OK && round < 50; round++) status = rank_exchange_run(group, &exchange);
@@ -301,15 +293,15 @@ static int64_t size_at(int index) {
 }
 
 /* Three slices to each rank, with gaps between them on one side, none on the other: around all sizes at which messages are cut. */
-static quern_status exchange_sizes(struct rank *rank) {
+TEST_RANKS_FOR(hosts_carrier, slices_of_all_sizes, for (size_t kind = 0; kind < COUNT(kinds); kind++), .kind = RANK_BOTH,
+               .count = 2, .hosts = 2, .carrier = kinds[kind]) {
     enum { UPDATES = 3, GAP = 5, MOST = 3 * 350200 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     int64_t from[2 * UPDATES], sent[2 * UPDATES], to[2 * UPDATES], received[2 * UPDATES];
-    unsigned char *input = malloc(2 * MOST), *output = malloc(2 * MOST);
+    unsigned char *input = zeroed(2 * MOST), *output = zeroed(2 * MOST);
     void *workspace;
     size_t bytes;
-    rank_check(rank, input && output, "no memory");
     args.metadata_dtype = QUERN_INT64, args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * MOST;
     args.row_bytes = 1, args.updates = UPDATES;
     args.input_offsets = from, args.send_sizes = sent, args.output_offsets = to, args.recv_sizes = received;
@@ -344,11 +336,6 @@ static quern_status exchange_sizes(struct rank *rank) {
     free(input);
     free(output);
     return quern_group_destroy(group);
-}
-
-Test(hosts_carrier, slices_of_all_sizes) {
-    for (size_t kind = 0; kind < COUNT(kinds); kind++)
-        check_ranks(.kind = RANK_BOTH, .count = 2, .hosts = 2, .function = exchange_sizes, .carrier = kinds[kind]);
 }
 
 Test(hosts_carrier, random_exchanges) {
@@ -394,9 +381,12 @@ TEST_GROUP(hosts_carrier, an_empty_slice_is_no_message, .kind = RANK_PROCESSES, 
     }
 }
 
+static const struct carrier_choice late[] = {{.borrows = true, .culprit = 1, .late = 300},
+                                             {.longest = 9000, .culprit = 1, .late = 300}};
+
 /* Rank 0 leaves as soon as it has its own part.  What it has sent to rank 1 comes later than the word that it has left. */
-static quern_status exchange_and_leave(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP_FOR(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left, for (size_t i = 0; i < COUNT(late); i++),
+               .kind = rank_kinds[i], .count = 2, .hosts = 2, .carrier = &late[i]) {
     struct rank_exchange exchange;
     enum { ROWS = 3000 };  /* more than what travels with the head */
     static __thread int32_t input[2 * ROWS], output[2 * ROWS];
@@ -406,20 +396,14 @@ static quern_status exchange_and_leave(struct rank *rank) {
     for (int sender = 0; sender < 2; sender++)
         for (int i = 0; i < ROWS; i++)
             rank_check(rank, output[sender * ROWS + i] == rank->rank * ROWS + i + sender * 100000, "row %d of rank %d", i, sender);
-    return quern_group_destroy(group);
-}
-
-Test(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left) {
-    static const struct carrier_choice late[] = {{.borrows = true, .culprit = 1, .late = 300},
-                                                 {.longest = 9000, .culprit = 1, .late = 300}};
-    for (size_t i = 0; i < COUNT(late); i++)
-        check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_and_leave, .carrier = &late[i]);
 }
 
 /* ---- different calls ---- */
 
 /* One host is in a barrier, which goes over sockets, and the other in an exchange. */
-static quern_status call_differently(struct rank *rank) {
+TEST_RANKS_FOR(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch,
+               for (size_t kind = 0; kind < COUNT(kinds); kind++) for (int in_barrier = 0; in_barrier < 2; in_barrier++),
+               .kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .user = &in_barrier, .carrier = kinds[kind]) {
     const int in_barrier = *(const int *)rank->user;
     quern_group *group = rank_group_met(rank, RANK_LIMIT);
     void *memory;
@@ -428,13 +412,6 @@ static quern_status call_differently(struct rank *rank) {
     rank_check_detail(rank, "quern_barrier");
     rank_check_detail(rank, "quern_symmetric_alloc");
     return quern_group_destroy(group);
-}
-
-Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch) {
-    for (size_t kind = 0; kind < COUNT(kinds); kind++)
-        for (int in_barrier = 0; in_barrier < 2; in_barrier++)
-            check_ranks(.kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .function = call_differently, .user = &in_barrier,
-                        .carrier = kinds[kind]);
 }
 
 /* ---- hosts that end ---- */

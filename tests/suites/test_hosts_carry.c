@@ -24,8 +24,7 @@ static int64_t bytes_of(const struct carrier_choice *choice) {
 
 /* Memory, and one item of all of it from rank 0 to rank 1. */
 static quern_transfer *prepare(struct rank *rank, quern_group *group, unsigned char **memory, int64_t bytes) {
-    *memory = calloc(1, (size_t)bytes);
-    rank_check(rank, *memory, "no memory");
+    *memory = zeroed((size_t)bytes);
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, *memory, bytes);
     return transfer_prepare(rank, group, 7, &item, 1);
 }
@@ -50,8 +49,7 @@ static unsigned char byte_of(int sender, int64_t at) { return (unsigned char)(se
 /* Sends and receives so many bytes in two items, one of which has a single byte, and returns the messages that this takes here. */
 static int count_messages(struct rank *rank, quern_group *group, int64_t bytes) {
     const int peer = !rank->rank, before = carrier_count(rank->carrier);
-    unsigned char *out = malloc((size_t)bytes + 1), *in = malloc((size_t)bytes + 2);
-    rank_check(rank, out && in, "no memory");
+    unsigned char *out = zeroed((size_t)bytes + 1), *in = zeroed((size_t)bytes + 2);
     for (int64_t i = 0; i < bytes; i++) out[i] = byte_of(rank->rank, i);
     memset(in, 0xee, (size_t)bytes + 2);
     const int64_t first = bytes > 0;
@@ -93,29 +91,28 @@ Test(hosts_carry, sizes_and_messages) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = count_all, .user = &alone, .carrier = &alone);
 }
 
-static quern_status run_case(struct rank *rank) {
+static const struct transfer_choice long_lists[] = {{.lists = 1, .items = 2048, .largest = 600, .rounds = 2},
+                                                    {.lists = 3, .items = 700, .largest = 900, .rounds = 2, .batch = true}};
+
+/* Also items of no byte; each rank has an order of its own. */
+TEST_RANKS_FOR(hosts_carry, thousands_of_items,
+               for (size_t kind = 0; kind < COUNT(kinds); kind++) for (size_t i = 0; i < COUNT(long_lists); i++),
+               .kind = rank_kinds[i], .count = 2, .hosts = 2, .carrier = kinds[kind], .user = &long_lists[i]) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     transfer_run_case(rank, group, 900, rank->user);
     return leave(rank, group);
 }
 
-/* Also items of no byte; each rank has an order of its own. */
-Test(hosts_carry, thousands_of_items) {
-    static const struct transfer_choice choices[] = {{.lists = 1, .items = 2048, .largest = 600, .rounds = 2},
-                                                     {.lists = 3, .items = 700, .largest = 900, .rounds = 2, .batch = true}};
-    for (size_t kind = 0; kind < COUNT(kinds); kind++)
-        for (size_t i = 0; i < COUNT(choices); i++)
-            check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = run_case, .carrier = kinds[kind],
-                        .user = &choices[i]);
-}
-
-/* Receives are begun and not answered while an exchange gives the carrier the first messages of its own. */
-static quern_status exchange_meanwhile(struct rank *rank) {
+/*
+ * Receives are begun and not answered while an exchange gives the carrier the first messages of its own.  The stand-in ends the
+ * process if two messages of a pair have one tag at the same time.
+ */
+TEST_RANKS_FOR(hosts_carry, tags_that_exchanges_do_not_have, for (size_t kind = 0; kind < COUNT(kinds); kind++),
+               .kind = rank_kinds[kind], .count = 2, .hosts = 2, .carrier = kinds[kind]) {
     enum { SIZE = 40000, BYTES = MESSAGES * 100000 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct rank_exchange exchange;
-    unsigned char *memory, *input = malloc(2 * SIZE), *output = malloc(2 * SIZE);
-    rank_check(rank, input && output, "no memory");
+    unsigned char *memory, *input = zeroed(2 * SIZE), *output = zeroed(2 * SIZE);
     rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, SIZE, 1));
     const int before = carrier_count(rank->carrier);
     quern_transfer *transfer = prepare(rank, group, &memory, BYTES);
@@ -132,12 +129,6 @@ static quern_status exchange_meanwhile(struct rank *rank) {
     rank_ok(rank, quern_transfer_destroy(transfer));
     free(memory), free(input), free(output);
     return leave(rank, group);
-}
-
-/* The stand-in ends the process if two messages of a pair have one tag at the same time. */
-Test(hosts_carry, tags_that_exchanges_do_not_have) {
-    for (size_t kind = 0; kind < COUNT(kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 2, .hosts = 2, .function = exchange_meanwhile, .carrier = kinds[kind]);
 }
 
 /* ---- ends at which messages are under way ---- */
@@ -291,8 +282,12 @@ Test(hosts_carry, faults_are_statuses) {
         }
 }
 
+static const struct carrier_choice choices[] = {{.borrows = true, .culprit = 1, .fails_at = WINDOW + 1},
+                                                {.longest = 9000, .culprit = 1, .fails_at = WINDOW + 1}};
+
 /* The carrier fails in an exchange, which poisons the group, while receives of a transfer are begun. */
-static quern_status fail_in_an_exchange(struct rank *rank) {
+TEST_RANKS_FOR(hosts_carry, an_exchange_that_fails, for (size_t i = 0; i < COUNT(choices); i++), .kind = rank_kinds[i], .count = 2,
+               .hosts = 2, .user = &choices[i], .carrier = &choices[i]) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char *memory;
     quern_transfer *transfer = prepare(rank, group, &memory, MESSAGES * 100000);
@@ -305,14 +300,6 @@ static quern_status fail_in_an_exchange(struct rank *rank) {
     free(memory);
     const bool borrows_it = ((const struct carrier_choice *)rank->user)->borrows;
     return borrows_it ? leave(rank, group) : quern_group_destroy(group);
-}
-
-Test(hosts_carry, an_exchange_that_fails) {
-    static const struct carrier_choice choices[] = {{.borrows = true, .culprit = 1, .fails_at = WINDOW + 1},
-                                                    {.longest = 9000, .culprit = 1, .fails_at = WINDOW + 1}};
-    for (size_t i = 0; i < COUNT(choices); i++)
-        check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = fail_in_an_exchange, .user = &choices[i],
-                    .carrier = &choices[i]);
 }
 
 /* ---- a rank that ends ---- */

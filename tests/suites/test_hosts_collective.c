@@ -102,8 +102,7 @@ static void count_bytes(struct rank *rank) {
     uint64_t *sent = rank->shared;   /* [hosts] */
     struct counted_carrier counter = {.carrier = NULL};
     struct rank_bench bench CLOSED_BY(rank_bench_close);
-    char *input = calloc((size_t)rank->ranks, (size_t)piece), *output = malloc((size_t)rank->ranks * (size_t)piece);
-    rank_check(rank, input && output, "no memory");
+    SCOPED char *input = zeroed((size_t)rank->ranks * (size_t)piece), *output = zeroed((size_t)rank->ranks * (size_t)piece);
     rank_bench_take(&bench, rank, counted_carrier_group(&counter, rank, RANK_LIMIT), POOL);
     quern_collective_args args = COLLECTIVE_ARGS(.dtype = traffic->dtype, .count = ELEMENTS, .input = input, .output = output);
     args.combination = traffic->combination, args.root = traffic->root;
@@ -116,8 +115,6 @@ static void count_bytes(struct rank *rank) {
         rank_check(rank, pieces >= expected && pieces < expected * 1.02 + 0.03, "host %d has sent %g pieces instead of %g", host,
                    pieces, expected);
     }
-    free(input);
-    free(output);
 }
 
 Test(hosts_collective, bytes_between_hosts) {

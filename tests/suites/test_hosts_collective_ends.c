@@ -20,10 +20,9 @@ enum { POOL = 5 << 20 };
 static quern_status run_until(struct rank_bench *bench, int most) {
     enum { LARGE = 40000, SMALL = 20 };
     struct rank *rank = bench->rank;
-    float *input = calloc((size_t)rank->ranks, sizeof *input * LARGE);
-    float *output = calloc((size_t)rank->ranks, sizeof *output * LARGE);
+    SCOPED float *input = zeroed((size_t)rank->ranks * sizeof *input * LARGE);
+    SCOPED float *output = zeroed((size_t)rank->ranks * sizeof *output * LARGE);
     quern_status status = QUERN_OK;
-    rank_check(rank, input && output, "no memory");
     quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .input = input, .output = output);
     for (int round = 0; round < most && status == QUERN_OK; round++) {
         args.count = round / 4 % 2 ? SMALL : LARGE;
@@ -34,8 +33,6 @@ static quern_status run_until(struct rank_bench *bench, int most) {
     const double ended = rank_now();
     rank_ok(rank, quern_group_destroy(bench->group));
     rank_check(rank, rank_now() - ended < RANK_SOON, "destroying took %g s", rank_now() - ended);
-    free(input);
-    free(output);
     return status;
 }
 
@@ -97,7 +94,13 @@ struct parting {
     const char *detail;
 };
 
-static void part(struct rank *rank) {
+static const struct parting partings[] = {
+    {LEAVES, 3, QUERN_PEER_LOST, "rank 3 (process"},   {LEAVES, 0, QUERN_PEER_LOST, "rank 0 (process"},
+    {ABORTS, 1, QUERN_GROUP_ABORTED, "it is Friday"},  {STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, "rank 3 (process"},
+    {STAYS_AWAY, 2, QUERN_PEER_TIMEOUT, "rank 2 (process"},
+};
+
+TEST_BODY(hosts_collective_ends, ranks_that_part, .kind = RANK_BOTH, .count = 4, .hosts = 2, RANKS_EACH(partings)) {
     const struct parting *parting = rank->user;
     float input[4] = {0}, output[4];
     struct rank_bench bench;
@@ -115,17 +118,6 @@ static void part(struct rank *rank) {
     rank_refused(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL), parting->status, parting->detail);
     if (parting->how == STAYS_AWAY) rank_line_up(rank);
     rank_bench_close(&bench);
-}
-
-Test(hosts_collective_ends, ranks_that_part) {
-    static const struct parting partings[] = {
-        {LEAVES, 3, QUERN_PEER_LOST, "rank 3 (process"},   {LEAVES, 0, QUERN_PEER_LOST, "rank 0 (process"},
-        {ABORTS, 1, QUERN_GROUP_ABORTED, "it is Friday"},  {STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, "rank 3 (process"},
-        {STAYS_AWAY, 2, QUERN_PEER_TIMEOUT, "rank 2 (process"},
-    };
-    for (size_t i = 0; i < COUNT(partings); i++)
-        for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-            check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .body = part, .user = &partings[i]);
 }
 
 /* ---- a workspace that only some have ---- */

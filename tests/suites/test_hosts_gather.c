@@ -181,8 +181,16 @@ static int gather_and_damage(void *user, const void *mine, size_t bytes, void *a
     return gather_all(gatherer, mine, bytes, all);
 }
 
-/* The rank itself knows better where it is, and hears of the damage from the others. */
-static quern_status join_damaged(struct rank *rank) {
+static const struct damage damages[] = {{1, 0, "a slot of this host has no rank"}, {1, 4, "the place of rank 1 is damaged"},
+                                        {1, 1 << 20, "the place of rank 1 is damaged"}};
+
+/*
+ * The rank itself knows better where it is, and hears of the damage from the others.  Ranks come in any order, so the seat that is
+ * wrong for sure is that of a rank which has another: there are three.
+ */
+TEST_RANKS_FOR(hosts_gather, a_slot_that_two_ranks_have,
+               for (size_t i = 0; i < COUNT(damages); i++) for (int hosts = 1; hosts <= 2; hosts++), .kind = RANK_PROCESSES,
+               .count = 3 * hosts, .hosts = hosts, .user = &damages[i], .shared_bytes = sizeof(struct gather_store)) {
     const struct damage *damage = rank->user;
     struct gatherer gatherer = {.rank = rank};
     quern_group *group = NULL;
@@ -197,16 +205,6 @@ static quern_status join_damaged(struct rank *rank) {
     if (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
     rank_refused(rank, status, QUERN_PEER_MISMATCH, damage->detail);
     return quern_group_destroy(group);
-}
-
-/* Ranks come in any order, so the seat that is wrong for sure is that of a rank which has another: there are three. */
-Test(hosts_gather, a_slot_that_two_ranks_have) {
-    static const struct damage damages[] = {{1, 0, "a slot of this host has no rank"}, {1, 4, "the place of rank 1 is damaged"},
-                                            {1, 1 << 20, "the place of rank 1 is damaged"}};
-    for (size_t i = 0; i < COUNT(damages); i++)
-        for (int hosts = 1; hosts <= 2; hosts++)
-            check_ranks(.kind = RANK_PROCESSES, .count = 3 * hosts, .hosts = hosts, .function = join_damaged, .user = &damages[i],
-                        .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- more ranks than sockets serve ---- */
@@ -262,9 +260,9 @@ static int gather_flipped(void *user, const void *mine, size_t bytes, void *all)
     return failed;
 }
 
-static void meet_flipped(struct rank *rank) {
+TEST_BODY(hosts_gather, flipped_bits, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .shared_bytes = sizeof(struct gather_store)) {
     struct gatherer gatherer = {.rank = rank};
-    const int rounds = *(const int *)rank->user;
+    const int rounds = (int)test_size(1000, 100);
     for (int round = 0; round < rounds; round++) {
         quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
         quern_hosts_args *hosts = rank_hosts_args(&args);
@@ -272,10 +270,4 @@ static void meet_flipped(struct rank *rank) {
         args.job = (uint64_t)round;
         rank_refuse_group(rank, &args, QUERN_PEER_MISMATCH, "all_gather gave");
     }
-}
-
-Test(hosts_gather, flipped_bits) {
-    const int rounds = (int)test_size(1000, 100);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = meet_flipped, .user = &rounds,
-                .shared_bytes = sizeof(struct gather_store));
 }

@@ -294,16 +294,11 @@ Test(hosts_rejected, an_address_of_another_machine) {
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .body = have_no_place, .user = "192.0.2.1:4711");
 }
 
-static void stay_away(struct rank *rank) {
+TEST_BODY(hosts_rejected, a_host_that_does_not_come_is_named, .kind = RANK_BOTH, .count = 6, .hosts = 3) {
     quern_group_args args = rank_group_args(rank, LATE);
     rank_line_up(rank);
     if (rank_host(rank, rank->rank) == 1) return;
     rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "rank 2, rank 3, whose hosts did not come");
-}
-
-Test(hosts_rejected, a_host_that_does_not_come_is_named) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 6, .hosts = 3, .body = stay_away);
-    check_ranks(.kind = RANK_THREADS, .count = 6, .hosts = 3, .body = stay_away);
 }
 
 TEST_BODY(hosts_rejected, a_place_where_nobody_is, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
@@ -338,8 +333,8 @@ static bool bring_facts(int one, const unsigned char *session, struct played_car
     return quern_receive_all(one, &heard, sizeof heard, quern_now() + 60000000000) && heard.status == QUERN_OK;
 }
 
-static void hold_the_place(struct rank *rank) {
-    const int rounds = *(const int *)rank->user;
+TEST_BODY(hosts_rejected, fuzzed_facts, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .shared_bytes = 64) {
+    const int rounds = (int)test_size(60, 15);
     int *ended = rank->shared;  /* rounds */
     for (int round = 0; round < rounds; round++) {
         quern_group_args args = rank_group_args(rank, round ? 0.3 : LATE);
@@ -371,11 +366,6 @@ static void hold_the_place(struct rank *rank) {
     }
 }
 
-Test(hosts_rejected, fuzzed_facts) {
-    const int rounds = (int)test_size(60, 15);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = hold_the_place, .user = &rounds, .shared_bytes = 64);
-}
-
 /* ---- a host that comes to the meeting and ends while the others connect ---- */
 
 /* Rank 1 brings right facts, connects with rank 0 alone, wholly or in part, and hangs up.  Nobody listens at its own address. */
@@ -401,7 +391,8 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
         if (lines[i] >= 0) close(lines[i]);
 }
 
-static void meet_one_who_ends(struct rank *rank) {
+TEST_BODY_FOR(hosts_rejected, a_host_that_ends_while_others_connect, for (int ranks = 2; ranks <= 3; ranks++),
+              .kind = RANK_PROCESSES, .count = ranks, .hosts = ranks) {
     const bool is_last = rank->ranks == 3;       /* then rank 2 waits for rank 1 to its limit, and rank 0 for rank 2 */
     quern_group_args args = rank_group_args(rank, is_last && rank->rank == 2 ? LATE : RANK_LIMIT);
     if (rank->rank == 1) {
@@ -414,14 +405,9 @@ static void meet_one_who_ends(struct rank *rank) {
                                 "connections");
 }
 
-Test(hosts_rejected, a_host_that_ends_while_others_connect) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = meet_one_who_ends);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .body = meet_one_who_ends);
-}
-
 /* Messages between ranks: rank 1 writes bytes of its own into its connection, and rank 0 is in a call. */
-static void talk_rubbish(struct rank *rank) {
-    const int rounds = *(const int *)rank->user;
+TEST_BODY(hosts_rejected, fuzzed_messages, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+    const int rounds = (int)test_size(100, 20);
     unsigned char input[256] = {0}, output[512], guard[512];
     memset(guard, 9, sizeof guard);
     for (int round = 0; round < rounds; round++) {
@@ -463,11 +449,6 @@ static void talk_rubbish(struct rank *rank) {
         rank_ok(rank, quern_group_destroy(group));
         rank_line_up(rank);
     }
-}
-
-Test(hosts_rejected, fuzzed_messages) {
-    const int rounds = (int)test_size(100, 20);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = talk_rubbish, .user = &rounds);
 }
 
 /*

@@ -218,17 +218,13 @@ static void be_a_coordinator(struct rank *rank, const struct quern_membership *m
     __atomic_store_n(step, KNOCKED, __ATOMIC_RELEASE);
 }
 
-static quern_status knock_at_a_follower(struct rank *rank) {
+TEST_RANKS_FOR(hosts_shrink_rejected, a_follower_lets_nobody_in, for (int follower = 0; follower < 2; follower++),
+               .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .user = &follower) {
     const int *follower = rank->user;
     quern_group *group = rank_group(rank, RANK_LIMIT);
     (rank->rank == *follower ? be_a_follower : be_a_coordinator)(rank, rank_member_of(rank, group));
     rank_line_up(rank);
     return shrink_case_run(rank, group, 3);
-}
-
-Test(hosts_shrink_rejected, a_follower_lets_nobody_in) {
-    for (int follower = 0; follower < 2; follower++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_follower, .user = &follower);
 }
 
 /* ---- a coordinator that talks nonsense ---- */

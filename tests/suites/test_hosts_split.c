@@ -125,7 +125,8 @@ TEST_RANKS(hosts_split, children_of_children, .kind = RANK_BOTH, .count = 6, .ho
 
 /* ---- ranks that end ---- */
 
-static quern_status split_until_the_end(struct rank *rank) {
+TEST_RANKS_FOR(hosts_split, a_rank_that_ends, for (int by = 0; by < 4; by++), .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
+               .user = &by, .may_die = 1 << by) {
     const int *by = rank->user;
     quern_group *group = rank_group_met(rank, RANK_LIMIT), *child;
     if (rank->rank == *by) {
@@ -136,14 +137,8 @@ static quern_status split_until_the_end(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_split, a_rank_that_ends) {
-    for (int by = 0; by < 4; by++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = split_until_the_end, .user = &by,
-                    .may_die = 1 << by);
-}
-
 /* A rank whose call is another one; and one that does not come. */
-static quern_status call_differently(struct rank *rank) {
+TEST_RANKS(hosts_split, other_calls, .kind = RANK_BOTH, .count = 4, .hosts = 2) {
     quern_group *group = rank_group_met(rank, RANK_LIMIT), *child;
     if (rank->rank == 3) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &child), QUERN_PEER_MISMATCH);
@@ -151,15 +146,10 @@ static quern_status call_differently(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-static quern_status stay_away(struct rank *rank) {
+TEST_RANKS(hosts_split, absent_ranks, .kind = RANK_BOTH, .count = 4, .hosts = 2) {
     quern_group *group = rank_group_met(rank, rank->rank == 2 ? 1 : RANK_LIMIT), *child;  /* rank 2 waits for rank 3 in memory */
     if (rank->rank != 3) rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &child), QUERN_PEER_TIMEOUT);
     if (rank->rank != 3) rank_check_detail(rank, "rank 3");
     rank_line_up(rank);
     return quern_group_destroy(group);
-}
-
-Test(hosts_split, other_calls_and_absent_ranks) {
-    check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = call_differently);
-    check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = stay_away);
 }

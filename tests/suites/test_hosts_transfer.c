@@ -26,14 +26,14 @@ Test(hosts_transfer, both_directions_move_at_once) {
 /* ---- beside exchanges ---- */
 
 /* A transfer is under way while random exchanges of the same group run; on one host (hosts 0) too. */
-static quern_status exchange_in_between(struct rank *rank) {
+TEST_RANKS_FOR(hosts_transfer, beside_exchanges, for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0)), .kind = RANK_BOTH,
+               .count = 5, .hosts = hosts) {
     enum { BYTES = 300000 };
     struct rank_bench bench;
     rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     quern_group *group = bench.group;
     const int to = (rank->rank + 1) % rank->ranks, from = (rank->rank + rank->ranks - 1) % rank->ranks;
-    unsigned char *out = malloc(BYTES), *in = malloc(BYTES);
-    rank_check(rank, out && in, "no memory");
+    unsigned char *out = zeroed(BYTES), *in = zeroed(BYTES);
     const quern_transfer_item items[] = {transfer_item(0, to, 4, out, BYTES), transfer_item(1, from, 4, in, BYTES)};
     quern_transfer *transfer = transfer_prepare(rank, group, 1, items, 2);
     for (int round = 0; round < 12; round++) {
@@ -54,11 +54,6 @@ static quern_status exchange_in_between(struct rank *rank) {
     rank_bench_close(&bench);
     free(out), free(in);
     return QUERN_OK;
-}
-
-Test(hosts_transfer, beside_exchanges) {
-    for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0))
-        check_ranks(.kind = RANK_BOTH, .count = 5, .hosts = hosts, .function = exchange_in_between);
 }
 
 /* ---- hosts that end ---- */
@@ -91,12 +86,12 @@ Test(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP); }
 /* ---- a rank that does not come ---- */
 
 /* Ranks 0 and 1 are of one host, 2 and 3 of the other.  Rank 3 takes nothing while all the others send to it and exchange much. */
-static quern_status leave_one_out(struct rank *rank) {
+TEST_RANKS(hosts_transfer, a_rank_that_does_not_come_holds_up_nobody, .kind = RANK_BOTH, .count = 4, .hosts = 2,
+           .shared_bytes = sizeof(struct hosts_board)) {
     enum { BYTES = 1 << 20 };
     struct hosts_board *board = rank->shared;
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    unsigned char *memory = malloc(3 * BYTES);
-    rank_check(rank, memory, "no memory");
+    SCOPED unsigned char *memory = zeroed(3 * BYTES);
     for (int i = 0; i < 3 * BYTES; i++) memory[i] = (unsigned char)(rank->rank == 3 ? 0 : i * 13 + rank->rank);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     quern_transfer_args list = QUERN_TRANSFER_ARGS_INIT;
@@ -109,8 +104,7 @@ static quern_status leave_one_out(struct rank *rank) {
     rank_ok(rank, quern_transfer_prepare(group, &list, &transfer));
     if (rank->rank < 3) {
         rank_ok(rank, quern_transfer_start(transfer, NULL));
-        quern_barrier_args some = QUERN_BARRIER_ARGS_INIT;
-        some.members = (const int[]){0, 1, 2}, some.member_count = 3;
+        quern_barrier_args some = BARRIER_ARGS(.members = (const int[]){0, 1, 2}, .member_count = 3);
         for (int round = 0; round < 200; round++) rank_ok(rank, quern_barrier(group, &some, NULL));
         __atomic_add_fetch(&board->counts[0], 1, __ATOMIC_ACQ_REL);
     } else {
@@ -123,10 +117,5 @@ static quern_status leave_one_out(struct rank *rank) {
         rank_check(rank, memory[i] == (unsigned char)(i % BYTES * 13 + i / BYTES), "byte %d is %d", i, memory[i]);
     rank_ok(rank, quern_transfer_destroy(transfer));
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    free(memory);
     return quern_group_destroy(group);
-}
-
-Test(hosts_transfer, a_rank_that_does_not_come_holds_up_nobody) {
-    check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = leave_one_out, .shared_bytes = sizeof(struct hosts_board));
 }

@@ -87,7 +87,8 @@ static quern_group *group_over_ucx(struct rank *rank, double timeout) {
 }
 
 /* Rank 1 has no network device, so that no rank of another host can be reached from it or reach it: all go on to the next way. */
-static void lack_a_device(struct rank *rank) {
+TEST_BODY_FOR(hosts_ucx, a_rank_without_a_device, if (!is_missing()) for (int ranks = 2; ranks < 5; ranks += 2),
+              .kind = RANK_PROCESSES, .count = ranks, .hosts = ranks) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
     char name[100];
@@ -106,14 +107,8 @@ static void lack_a_device(struct rank *rank) {
                                                         "rank 1: Destination is unreachable");
 }
 
-Test(hosts_ucx, a_rank_without_a_device) {
-    if (is_missing()) return;
-    for (int ranks = 2; ranks < 5; ranks += 2)
-        check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .body = lack_a_device);
-}
-
 /* The signals that the process handles, threads and descriptors are as before; UCX itself stays mapped. */
-static void leave_no_trace(struct rank *rank) {
+TEST_BODY_FOR(hosts_ucx, leaves_the_process_as_it_is, if (!is_missing()), .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     struct sigaction before[32], after;
     const unsigned char *mmap_code = dlsym(RTLD_DEFAULT, "mmap");
     unsigned char code[16];
@@ -139,11 +134,6 @@ static void leave_no_trace(struct rank *rank) {
         rank_check(rank, after.sa_handler == before[i].sa_handler, "signal %d has another handler", i);
     }
     rank_check(rank, memcmp(code, mmap_code, sizeof code) == 0, "mmap was changed");
-}
-
-Test(hosts_ucx, leaves_the_process_as_it_is) {
-    if (is_missing()) return;
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .body = leave_no_trace);
 }
 
 static quern_status exchange_and_lose(struct rank *rank) {

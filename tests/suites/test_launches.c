@@ -342,9 +342,8 @@ static struct launched norm_of(const struct test_device *device, int64_t tiles) 
 
 /* So many small tensors, whose addresses are the launch's parameters. */
 static long long launches_of_tensors(const struct test_device *device, int64_t count, bool norm) {
-    quern_gradient *gradients = calloc((size_t)count, sizeof *gradients);
+    quern_gradient *gradients = zeroed((size_t)count * sizeof *gradients);
     size_t bytes;
-    check(gradients, "no memory");
     OPEN_BUFFER(grads, device, (size_t)count * 16, 0, NULL);
     OPEN_BUFFER(mains, device, (size_t)count * 16, 0, NULL);
     OPEN_BUFFER(sum, device, sizeof(float), 0, NULL);

@@ -235,7 +235,9 @@ Test(limits, each_ends_the_wait_that_has_it) {
 /* ---- the creation ---- */
 
 /* By first_timeout, or without it by timeout. */
-static void create_alone(struct rank *rank) {
+TEST_BODY_FOR(limits, either_ends_the_creation,
+              for (int hosts = 0; hosts <= 2; hosts += 2) for (int has_first = 0; has_first < 2; has_first++),
+              .kind = RANK_PROCESSES, .count = 2, .hosts = hosts, .user = &(bool){has_first}) {
     const bool has_first = *(const bool *)rank->user;
     const double began = rank_now();
     quern_group_args args = rank_group_args(rank, has_first ? RANK_LIMIT : SHORT);
@@ -243,10 +245,4 @@ static void create_alone(struct rank *rank) {
     if (rank->rank) return;
     rank_refuse_group(rank, &args, QUERN_PEER_TIMEOUT, "");
     rank_check(rank, rank_now() - began >= SHORT && rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
-}
-
-Test(limits, either_ends_the_creation) {
-    for (int hosts = 0; hosts <= 2; hosts += 2)
-        for (int has_first = 0; has_first < 2; has_first++)
-            check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = hosts, .body = create_alone, .user = &(bool){has_first});
 }

@@ -68,19 +68,17 @@ static void *make_values(quern_dtype dtype, int64_t rows, int64_t columns, int64
 
 static void open_matrix(struct layer *layer, struct buffer *buffer, quern_dtype dtype, int64_t rows, double spread, uint64_t seed) {
     const int64_t stride = layer->shape.width + layer->shape.padding;
-    void *values = make_values(dtype, rows, layer->shape.width, stride, spread, seed);
+    SCOPED void *values = make_values(dtype, rows, layer->shape.width, stride, spread, seed);
     buffer_open(buffer, &layer->device, (size_t)(rows * stride) * quern_dtype_bytes(dtype), quern_dtype_bytes(dtype), values);
-    free(values);
 }
 
 static void open_labels(struct layer *layer) {
     const int64_t rows = layer->shape.rows;
-    int32_t *labels = malloc((size_t)rows * sizeof *labels + 1);
+    SCOPED int32_t *labels = malloc((size_t)rows * sizeof *labels + 1);
     for (int64_t row = 0; row < rows; row++)
         labels[row] = row % 11 == 3 ? -100 : row == 5 ? -7
             : (int32_t)random_below(layer->shape.seed + 3, (uint64_t)row, layer->shape.vocab);
     buffer_open(&layer->labels, &layer->device, (size_t)rows * sizeof *labels, 4, labels);
-    free(labels);
 }
 
 /* The values that the stride spans and no others: a read beyond them meets the guards of the buffer. */

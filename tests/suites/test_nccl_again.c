@@ -56,11 +56,6 @@ static void set_standin(const char *settings) {
 
 /* ---- one after the other ---- */
 
-static void check_on(rank_function *function, const void *user) {
-    nccl_set_machine("");
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function, .user = user);
-}
-
 static const struct scene scenes[] = {
     {"a hit and a hit", {NOTHING, NOTHING}, false, 1},
     {"the ranks have other numbers", {NOTHING, NOTHING}, true, 1},
@@ -108,8 +103,10 @@ TEST_RANKS(nccl_again, one_group_after_the_other, .kind = RANK_PROCESSES, .count
 
 /* ---- at once ---- */
 
+static const int most_kept[] = {QUERN_NCCL_KEPT, 1};
+
 /* Two groups have one each.  They are left in other orders on the two ranks, and the next two groups find each its like. */
-static quern_status meet_twice_at_once(struct rank *rank) {
+TEST_RANKS(nccl_again, two_groups_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, RANKS_EACH(most_kept), .nccl = "") {
     const int most = *(const int *)rank->user, made = most < 2 ? 3 : 2;
     struct nccl_side side;
     nccl_open_gpu(&side, rank, rank->rank);
@@ -126,9 +123,4 @@ static quern_status meet_twice_at_once(struct rank *rank) {
     rank_check(rank, nccl_ask("quern_standin_made") - 4 <= made + (most < 2), "%ld communicators of the pair: expected %d",
                nccl_ask("quern_standin_made") - 4, made);
     return nccl_close(&side);
-}
-
-Test(nccl_again, two_groups_at_once) {
-    static const int most[] = {QUERN_NCCL_KEPT, 1};
-    for (size_t i = 0; i < COUNT(most); i++) check_on(meet_twice_at_once, &most[i]);
 }

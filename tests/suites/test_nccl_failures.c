@@ -133,8 +133,10 @@ static bool was_told(void) {
     return strstr(detail, "rank 1 has entered a call over NCCL and cannot go on: c");
 }
 
+static const enum call waiting[] = {REDUCE, GATHER};
+
 /* Every call of the driver that rank 1 makes fails once, each in a group of its own: no rank waits for the limit. */
-static void fail_in_the_driver(struct rank *rank) {
+TEST_BODY(nccl_failures, calls_of_the_driver, .kind = RANK_PROCESSES, .count = 3, .hosts = 3, RANKS_EACH(waiting), .nccl = "") {
     enum { OUT_OF_MEMORY = 2, LEAST_CALLS = 12, MOST_CALLS = 60 };
     _Atomic int *is_over = rank->shared;
     int told = 0;
@@ -159,10 +161,4 @@ static void fail_in_the_driver(struct rank *rank) {
         if (*is_over) rank_ok(rank, closed);
     }
     rank_check(rank, rank->rank == 1 || told > 3, "told %d times", told);
-}
-
-Test(nccl_failures, calls_of_the_driver) {
-    static const enum call calls[] = {REDUCE, GATHER};
-    for (size_t i = 0; i < COUNT(calls); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .body = fail_in_the_driver, .user = &calls[i], .nccl = "");
 }

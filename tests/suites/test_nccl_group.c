@@ -179,7 +179,15 @@ struct failure {
     double limit;
 };
 
-static quern_status fail_to_create(struct rank *rank) {
+static const struct failure failures[] = {
+    {"id:fail=2", QUERN_SYSTEM_ERROR, "rank 0: ncclGetUniqueId: unhandled system error", "", 20},
+    {"init:fail=2@1", QUERN_SYSTEM_ERROR, "rank 1: ncclCommInitRankConfig: unhandled system error", "", 20},
+    {"init:fail=6@2", QUERN_PEER_LOST, "rank 2: ncclCommInitRankConfig: remote process exited", "", 20},
+    {"init:hang@1", QUERN_PEER_TIMEOUT, "rank 1 waited", "ncclCommInitRankConfig", 2},
+};
+
+TEST_RANKS_FOR(nccl_group, failures_of_creation, for (size_t i = 0; i < COUNT(failures); i++), .kind = RANK_PROCESSES, .count = 3,
+               .hosts = 3, .user = &failures[i], .nccl = failures[i].settings) {
     const struct failure *failure = rank->user;
     struct nccl_side side;
     nccl_open_gpu(&side, rank, rank->rank);
@@ -189,17 +197,6 @@ static quern_status fail_to_create(struct rank *rank) {
     rank_refused(rank, quern_group_create(&args, 1, &side.group), failure->status, failure->detail);
     rank_check_detail(rank, failure->more);
     return QUERN_OK;
-}
-
-Test(nccl_group, failures_of_creation) {
-    static const struct failure failures[] = {
-        {"id:fail=2", QUERN_SYSTEM_ERROR, "rank 0: ncclGetUniqueId: unhandled system error", "", 20},
-        {"init:fail=2@1", QUERN_SYSTEM_ERROR, "rank 1: ncclCommInitRankConfig: unhandled system error", "", 20},
-        {"init:fail=6@2", QUERN_PEER_LOST, "rank 2: ncclCommInitRankConfig: remote process exited", "", 20},
-        {"init:hang@1", QUERN_PEER_TIMEOUT, "rank 1 waited", "ncclCommInitRankConfig", 2},
-    };
-    for (size_t i = 0; i < COUNT(failures); i++)
-        check_on(3, 3, RANK_PROCESSES, fail_to_create, &failures[i], failures[i].settings);
 }
 
 /* ---- processes ---- */

@@ -43,7 +43,12 @@ struct stripes {
     long messages;           /* to and from each other rank */
 };
 
-static void send_stripes(struct rank *rank) {
+static const struct stripes all_stripes[] = {{3, 32, 1, 1}, {3, 32, 2, 32}, {2, 3000, 2, 3000}};
+
+/* Updates that follow each other are one message.  The last are more than one group of NCCL holds: both ends divide them alike, or
+   the stand-in ends the program. */
+TEST_BODY_FOR(nccl_ragged, messages, for (size_t i = 0; i < COUNT(all_stripes); i++), .kind = RANK_PROCESSES,
+              .count = all_stripes[i].ranks, .hosts = 2, .user = &all_stripes[i], .nccl = "") {
     const struct stripes *stripes = rank->user;
     const int entries = rank->ranks * stripes->updates;
     struct rank_bench bench CLOSED_BY(rank_bench_close);
@@ -75,15 +80,6 @@ static void send_stripes(struct rank *rank) {
     }
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     free(from);
-}
-
-/* Updates that follow each other are one message.  The last are more than one group of NCCL holds: both ends divide them alike, or
-   the stand-in ends the program. */
-Test(nccl_ragged, messages) {
-    static const struct stripes rows[] = {{3, 32, 1, 1}, {3, 32, 2, 32}, {2, 3000, 2, 3000}};
-    for (size_t i = 0; i < COUNT(rows); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = rows[i].ranks, .hosts = 2, .body = send_stripes, .user = &rows[i],
-                    .nccl = "");
 }
 
 /* ---- some ranks in a plan, which all create ---- */

@@ -373,8 +373,17 @@ struct failure {
     const char *detail;
 };
 
-/* Rank 0 never gets its data, and the pair of ranks 1 and 2 does not notice. */
-static quern_status fail_beside_others(struct rank *rank) {
+static const struct failure failures[] = {
+    {"id:fail=2#2", QUERN_SYSTEM_ERROR, "ncclGetUniqueId: unhandled system error"},
+    {"init:fail=2~2%0", QUERN_SYSTEM_ERROR, "ncclCommInitRankConfig: unhandled system error"},
+    {"group:fail=1~2%0", QUERN_CUDA_ERROR, "ncclGroupEnd: unhandled cuda error"},
+    {"run:fail=6~2%0", QUERN_PEER_LOST, "a transfer over NCCL: remote process exited"},
+    {"run:fail=3~2%0", QUERN_CUDA_ERROR, "a transfer over NCCL: internal error"},
+};
+
+/* Rank 0 never gets its data, and the pair of ranks 1 and 2 does not notice.  Of the pair of ranks 0 and 1 alone: on rank 0. */
+TEST_RANKS_FOR(nccl_transfer, failures_of_nccl, for (size_t i = 0; i < COUNT(failures); i++), .kind = RANK_PROCESSES, .count = 3,
+               .hosts = 3, .user = &failures[i], .nccl = failures[i].settings) {
     const struct failure *failure = rank->user;
     struct gpu_end end;
     struct transfer_pair pairs[2];
@@ -387,20 +396,6 @@ static quern_status fail_beside_others(struct rank *rank) {
     transfer_pair_destroy(&pairs[0]);
     rank_ok(rank, quern_group_status(end.side.group));
     return close_pairs(&end, pairs, 2);
-}
-
-/* Of the pair of ranks 0 and 1 alone: on rank 0. */
-Test(nccl_transfer, failures_of_nccl) {
-    static const struct failure failures[] = {
-        {"id:fail=2#2", QUERN_SYSTEM_ERROR, "ncclGetUniqueId: unhandled system error"},
-        {"init:fail=2~2%0", QUERN_SYSTEM_ERROR, "ncclCommInitRankConfig: unhandled system error"},
-        {"group:fail=1~2%0", QUERN_CUDA_ERROR, "ncclGroupEnd: unhandled cuda error"},
-        {"run:fail=6~2%0", QUERN_PEER_LOST, "a transfer over NCCL: remote process exited"},
-        {"run:fail=3~2%0", QUERN_CUDA_ERROR, "a transfer over NCCL: internal error"},
-    };
-    for (size_t i = 0; i < COUNT(failures); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = fail_beside_others, .user = &failures[i],
-                    .nccl = failures[i].settings);
 }
 
 /* ---- ends that cross ---- */

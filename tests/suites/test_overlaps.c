@@ -41,17 +41,18 @@ static quern_status call_norm(void) {
     return quern_gradient_norm(device.quern, &norm, workspace, workspace_bytes, device.stream);
 }
 
+#define TEST_ARENA(suite, name) TEST_BETWEEN(open_arena(), close_arena(), suite, name)
+
 /*
  * A plan joins arrays that touch or share memory.  Here gradients lie inside and behind one another, and moments follow them
  * without a gap.  A number of a norm at each place around them is compared with the arrays themselves.
  */
-Test(overlaps, joined_arrays_of_a_plan) {
+TEST_ARENA(overlaps, joined_arrays_of_a_plan) {
     enum { TENSORS = 3, BEFORE = 16, END = 800, ROOM_OF_EACH = 512 };
     static const int64_t counts[TENSORS] = {100, 10, 100};
     static const struct { int begin, end; bool written; } arrays[] = {
         {0, 200, false}, {20, 40, false}, {150, 350, false}, {350, 550, true}, {550, 750, true}};
     static quern_adam_tensor list[TENSORS];
-    open_arena();
     char *const base = home(0), *const apart = home(10);
     for (int i = 0; i < TENSORS; i++) {
         char *const others = apart + i * 3 * ROOM_OF_EACH;
@@ -76,14 +77,12 @@ Test(overlaps, joined_arrays_of_a_plan) {
         check(meets_written == (call_norm() == QUERN_INVALID_ARGUMENT), "args.grad_scale_pointer at %d: %s", at, error_detail());
     }
     quern_adam_plan_destroy(plan);
-    close_arena();
 }
 
 /* The arrays of a plan that a norm does not read are kept, too. */
-Test(overlaps, a_norm_over_the_arrays_of_a_plan) {
+TEST_ARENA(overlaps, a_norm_over_the_arrays_of_a_plan) {
     enum { ELEMENTS = 40, LAST = 10 };
     quern_adam_tensor tensor = {.param = NULL, .count = ELEMENTS};
-    open_arena();
     void **const arrays[LAST] = {&tensor.param, &tensor.grad, &tensor.m, &tensor.v, &tensor.master, (void **)&tensor.m_scale,
                                  (void **)&tensor.v_scale, &tensor.v_max, (void **)&tensor.v_max_scale, &tensor.copy};
     for (size_t i = 0; i < LAST; i++) *arrays[i] = home(i);
@@ -100,16 +99,14 @@ Test(overlaps, a_norm_over_the_arrays_of_a_plan) {
         check_status(call_norm(), i < LAST ? QUERN_INVALID_ARGUMENT : QUERN_OK);
     }
     quern_adam_plan_destroy(plan);
-    close_arena();
 }
 
 /* ---- long lists ---- */
 
 enum { LONG = 200, SHORT = 128 };  /* of four arrays each: the header says 512 arrays */
 
-Test(overlaps, long_lists) {
+TEST_ARENA(overlaps, long_lists) {
     static quern_adam_tensor list[LONG];
-    open_arena();
     adam = (quern_adam_args)ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .lr = 1, .step = 1, .tensors = list);
     for (int i = 0; i < LONG; i++) {
         char *at = memory + (LONG - 1 - i) * 4 * 64;  /* descending, interleaved */
@@ -131,7 +128,6 @@ Test(overlaps, long_lists) {
     check_ok(call_adam());  /* not checked without a plan */
     check_status(quern_adam_plan_create(device.quern, &adam, &plan), QUERN_INVALID_ARGUMENT);
     check(strstr(error_detail(), "args.tensors[3].v") && strstr(error_detail(), "args.tensors[70]"), "%s", error_detail());
-    close_arena();
 }
 
 /* ---- sums ---- */
@@ -148,10 +144,9 @@ static quern_status make_sums(void) {
 }
 
 /* A plan compares all arrays, however many. */
-Test(overlaps, long_plans_of_sums) {
+TEST_ARENA(overlaps, long_plans_of_sums) {
     enum { ITEMS = 300, ITEM = 256, COUNT_OF_EACH = 16 };
     static quern_gradient list[ITEMS];
-    open_arena();
     sum = (quern_accumulate_args)ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = list, .gradient_count = ITEMS);
     for (int i = 0; i < ITEMS; i++) list[i] = (quern_gradient){memory + i * ITEM, memory + i * ITEM + ITEM / 2, COUNT_OF_EACH};
     check_ok(make_sums());
@@ -160,14 +155,12 @@ Test(overlaps, long_plans_of_sums) {
     check_status(make_sums(), QUERN_INVALID_ARGUMENT);
     check(strstr(error_detail(), "args.gradients[7].main_grad") && strstr(error_detail(), "args.gradients[250].main_grad"), "%s",
           error_detail());
-    close_arena();
 }
 
 /* Of a list of more than 512 arrays only those of each item are compared, either of them first in memory. */
-Test(overlaps, long_lists_of_gradients) {
+TEST_ARENA(overlaps, long_lists_of_gradients) {
     enum { ITEMS = 300, ITEM = 256, COUNT_OF_EACH = 16, GRAD_BYTES = COUNT_OF_EACH * 2, SUM_BYTES = COUNT_OF_EACH * 4 };
     static quern_gradient list[ITEMS];
-    open_arena();
     sum = (quern_accumulate_args)ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = list, .gradient_count = ITEMS);
     for (int i = 0; i < ITEMS; i++)
         list[i] = (quern_gradient){memory + i * ITEM, (float *)(memory + i * ITEM + ITEM / 2), COUNT_OF_EACH};
@@ -179,5 +172,4 @@ Test(overlaps, long_lists_of_gradients) {
         check(call_sum() == (distance < GRAD_BYTES ? QUERN_INVALID_ARGUMENT : QUERN_OK), "main_grad %d bytes behind grad",
               distance);
     }
-    close_arena();
 }

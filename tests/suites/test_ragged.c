@@ -179,12 +179,13 @@ Test(ragged, many_small_slices) {
 enum { WIDE_ROWS = 32, WIDE_ROW_BYTES = 65536 };
 
 /* Rank 0 sends nothing and receives 2 MiB; it only waits. */
-static void receive_only(struct rank *rank) {
+TEST_BODY_FOR(ragged, output_is_complete_on_return_and_input_may_change, for (int symmetric = 0; symmetric < 2; symmetric++),
+              .kind = RANK_BOTH, .count = 2, .user = &symmetric) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     const int64_t zero[2] = {0, 0}, rows[2] = {WIDE_ROWS, 0};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     rank_bench_begin(rank, &bench);
-    unsigned char *data = rank->user ? bench.pool[POOL_SYMMETRIC] : bench.pool[POOL_PRIVATE];
+    unsigned char *data = *(const int *)rank->user ? bench.pool[POOL_SYMMETRIC] : bench.pool[POOL_PRIVATE];
     args.metadata_dtype = QUERN_INT64, args.row_bytes = WIDE_ROW_BYTES;
     args.input_offsets = args.output_offsets = zero;
     args.send_sizes = rank->rank == 1 ? rows : zero;
@@ -197,12 +198,6 @@ static void receive_only(struct rank *rank) {
         for (int64_t i = 0; rank->rank == 0 && i < WIDE_ROWS * WIDE_ROW_BYTES; i++)
             rank_check(rank, data[i] == round, "round %d: byte %lld is %d on return", round, (long long)i, data[i]);
     }
-}
-
-Test(ragged, output_is_complete_on_return_and_input_may_change) {
-    static const int symmetric = 1;
-    check_ranks(.kind = RANK_BOTH, .count = 2, .body = receive_only);
-    check_ranks(.kind = RANK_BOTH, .count = 2, .body = receive_only, .user = &symmetric);
 }
 
 /* One rank arrives late, and uses its output until then. */
@@ -243,13 +238,13 @@ static int32_t way_bytes(int64_t call, int from, int to) {
 static unsigned char way_value(int64_t call, int from, int to) { return (unsigned char)(1 + (call * 16 + from * 4 + to) % 250); }
 
 /* Some ranks have a private output, or check overlaps: they do not offer the same ways as the others. */
-static void change_ways(struct rank *rank) {
+TEST_BODY_FOR(ragged, ways_change_from_call_to_call, for (int ranks = 2; ranks <= WAY_RANKS; ranks++), .kind = RANK_BOTH,
+              .count = ranks) {
     struct rank_bench bench;
     const int ranks = rank->ranks, me = rank->rank;
-    unsigned char *input = malloc(WAY_RANKS * WAY_BYTES), *private_output = malloc(WAY_RANKS * WAY_BYTES);
+    unsigned char *input = zeroed(WAY_RANKS * WAY_BYTES), *private_output = zeroed(WAY_RANKS * WAY_BYTES);
     void *shared_output;
     rank_bench_begin(rank, &bench);
-    rank_check(rank, input && private_output, "no memory");
     rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WAY_RANKS * WAY_BYTES}, &shared_output));
     for (int64_t call = 0; call < WAY_CALLS; call++) {
         int32_t from_at[WAY_RANKS], to_at[WAY_RANKS], sends[WAY_RANKS], receives[WAY_RANKS];
@@ -277,10 +272,6 @@ static void change_ways(struct rank *rank) {
     rank_bench_close(&bench);
     free(input);
     free(private_output);
-}
-
-Test(ragged, ways_change_from_call_to_call) {
-    for (int ranks = 2; ranks <= WAY_RANKS; ranks++) check_ranks(.kind = RANK_BOTH, .count = ranks, .body = change_ways);
 }
 
 /* ---- ranks that lie, with valid digests ---- */
@@ -324,7 +315,8 @@ static quern_status lie(struct rank *rank, struct rank_bench *bench, const quern
 }
 
 /* The honest rank sends a row to each liar, far behind the start of its output, and receives one. */
-static void meet_liars(struct rank *rank) {
+TEST_BODY_FOR(ragged, ranks_that_lie_are_not_believed, for (told = lies; told < lies + COUNT(lies); told++), .kind = RANK_PROCESSES,
+              .count = LIARS + 1) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     unsigned char input[LIE_ROW] = {1};
     const int32_t from[LIARS + 1] = {0}, to[LIARS + 1] = {INT32_MAX - 2, INT32_MAX - 2}, sizes[LIARS + 1] = {1, 1};
@@ -339,11 +331,6 @@ static void meet_liars(struct rank *rank) {
         const quern_status status = quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL);
         rank_check(rank, status != QUERN_OK, "%s: believed", told->label);
     }
-}
-
-Test(ragged, ranks_that_lie_are_not_believed) {
-    for (told = lies; told < lies + COUNT(lies); told++)
-        check_ranks(.kind = RANK_PROCESSES, .count = LIARS + 1, .body = meet_liars);
 }
 
 /* ---- overlaps ---- */
@@ -439,7 +426,8 @@ TEST_BENCH(ragged, peers_memory_out_of_sight, .kind = RANK_PROCESSES, .count = M
 }
 
 /* The returned size is enough, and one byte less is refused: also for a single rank and for an empty exchange. */
-static void ask_workspace(struct rank *rank) {
+TEST_BODY_FOR(ragged, nothing_needs_no_workspace, for (int ranks = 1; ranks <= 3; ranks += 2),
+              .kind = ranks > 1 ? RANK_THREADS : RANK_PROCESSES, .count = ranks) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     struct ragged_case c;
     struct ragged_arguments arguments;
@@ -459,8 +447,7 @@ TEST_GROUP(ragged, a_rank_that_sends_to_itself, .kind = RANK_PROCESSES, .count =
     const int both[] = {0, 1}, offset[2] = {0}, size[2] = {ROWS, 0};
     size_t together, alone, room = 1 << 16;
     void *workspace;
-    unsigned char *input = malloc(ROWS), *output = calloc(1, ROWS);
-    rank_check(rank, input && output, "no memory");
+    SCOPED unsigned char *input = zeroed(ROWS), *output = zeroed(ROWS);
     for (int i = 0; i < ROWS; i++) input[i] = (unsigned char)random_bits(6, (uint64_t)i);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.members = both, args.member_count = 2, args.row_bytes = args.updates = 1;
@@ -475,13 +462,6 @@ TEST_GROUP(ragged, a_rank_that_sends_to_itself, .kind = RANK_PROCESSES, .count =
     rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, alone, NULL));
     rank_check(rank, !memcmp(input, output, ROWS), "other rows arrived");
     rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
-    free(input);
-    free(output);
-}
-
-Test(ragged, nothing_needs_no_workspace) {
-    check_ranks(.kind = RANK_THREADS, .count = 3, .body = ask_workspace);
-    check_ranks(.kind = RANK_PROCESSES, .count = 1, .body = ask_workspace);
 }
 
 /* A multiple of 64, as the parts of a workspace are. */
@@ -602,7 +582,7 @@ TEST_BODY(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .c
     struct rank_bench bench;
     struct one_exchange call;
     quern_ragged_plan *plan;
-    void *memory = calloc(1, WORKSPACE);
+    SCOPED void *memory = calloc(1, WORKSPACE);
     const size_t bytes = WORKSPACE;
     rank_bench_begin(rank, &bench);
     rank_ok(rank, quern_symmetric_register(&bench.group, 1, &memory, &bytes));
@@ -616,7 +596,6 @@ TEST_BODY(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .c
     rank_check_detail(rank, "the plan's output is in symmetric memory that was freed");
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     rank_bench_close(&bench);
-    free(memory);
 }
 
 /* Plans of parts of the group, created by all ranks at once: ranks 0 and 2, and rank 1 alone. */

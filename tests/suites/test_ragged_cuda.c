@@ -147,10 +147,8 @@ static void check_completeness(struct gpu_bench *bench, int sender, unsigned cha
  */
 Test(ragged_cuda, an_output_is_complete_when_the_operation_ends) {
     OPEN_BENCH((struct gpu_group_options){.ranks = 2});
-    unsigned char *sent = malloc(LONG), *found = malloc(LONG);
+    SCOPED unsigned char *sent = malloc(LONG), *found = malloc(LONG);
     for (int sender = 0; sender < 2; sender++) check_completeness(&bench, sender, sent, found);
-    free(found);
-    free(sent);
 }
 
 /* ---- copies ---- */

@@ -117,14 +117,11 @@ static void change_one(struct rank *rank, const struct record *record, size_t at
     rank_ok(rank, quern_group_destroy(post.group));
 }
 
-static void change_each(struct rank *rank) {
+TEST_BODY_FOR(records, each_changed_byte_is_found, for (int ranks = 2; ranks <= 3; ranks++), .kind = RANK_PROCESSES,
+              .count = ranks) {
     for (const struct record *record = records; record < records + COUNT(records); record++)
         for (size_t at = record->first; at < record->first + record->bytes && record->ranks == rank->ranks; at++)
             change_one(rank, record, at);
-}
-
-Test(records, each_changed_byte_is_found) {
-    for (int ranks = 2; ranks <= 3; ranks++) check_ranks(.kind = RANK_PROCESSES, .count = ranks, .body = change_each);
 }
 
 /* ---- whose record is told ---- */

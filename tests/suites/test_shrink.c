@@ -28,7 +28,7 @@ static quern_group *shrink(struct rank *rank, quern_group *group) {
 /* ---- ranks that have gone before ---- */
 
 /* The highest rank begins, and the others wait in a barrier.  A second shrink is refused. */
-static quern_status shrink_all(struct rank *rank) {
+TEST_RANKS_FOR(shrink, a_group_of_which_all_live, for (int ranks = 1; ranks <= 5; ranks++), .kind = RANK_BOTH, .count = ranks) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *again = NULL;
     if (rank->rank < rank->ranks - 1) {
         rank_refused(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED, "it is being shrunk");
@@ -40,10 +40,6 @@ static quern_status shrink_all(struct rank *rank) {
     rank_ok(rank, quern_group_destroy(group));
     expect_group(rank, new, (1u << rank->ranks) - 1);
     return quern_group_destroy(new);
-}
-
-Test(shrink, a_group_of_which_all_live) {
-    for (int ranks = 1; ranks <= 5; ranks++) check_ranks(.kind = RANK_BOTH, .count = ranks, .function = shrink_all);
 }
 
 /* The ranks of the mask that the test passes leave or are killed, those that are odd by destroying their handles. */
@@ -227,7 +223,7 @@ TEST_RANKS(shrink, refuses_wrong_arguments, .kind = RANK_BOTH, .count = 2) {
 }
 
 /* Words that no rank writes: the call ends, and no rank has a group with one that has another. */
-static void scribble(struct rank *rank) {
+TEST_BODY(shrink, words_that_others_have_written, .kind = RANK_BOTH, .count = 3) {
     for (uint32_t seed = 0; seed < 30; seed++) {
         struct quern_membership *member;
         quern_group *group = group_to_shrink(rank, 0.3), *new = NULL;
@@ -243,9 +239,4 @@ static void scribble(struct rank *rank) {
         rank_ok(rank, quern_group_destroy(group));
         rank_ok(rank, quern_group_destroy(new));
     }
-}
-
-Test(shrink, words_that_others_have_written) {
-    check_ranks(.kind = RANK_THREADS, .count = 3, .body = scribble);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .body = scribble);
 }

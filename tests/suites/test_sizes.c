@@ -19,17 +19,17 @@ static void refuse(quern_status status, quern_status expected, const char *detai
           error_detail(), quern_status_string(expected), detail);
 }
 
-Test(sizes, the_need_of_a_workspace) {
+#define TEST_DEVICE(suite, name) TEST_BETWEEN(open_device(), device_close(&device), suite, name)
+
+TEST_DEVICE(sizes, the_need_of_a_workspace) {
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     size_t bytes;
-    open_device();
     args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = (int64_t)1 << 41, args.vocab = 1;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_INVALID_SHAPE,
                   "these sizes need a workspace of ");
     check_detail(" bytes: expected a need of at most 2^47");
     args.rows = (int64_t)1 << 39;
     check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
-    device_close(&device);
 }
 
 /* ---- the workspace that suffices on a CPU ---- */
@@ -43,13 +43,12 @@ static void set_option(quern_cross_entropy_args *args, int option) {
     args->argmax = option & 16 ? argmax : NULL;
 }
 
-Test(sizes, a_workspace_for_every_call_on_a_cpu) {
+TEST_DEVICE(sizes, a_workspace_for_every_call_on_a_cpu) {
     static const int64_t rows[] = {0, 1, 2, 7, 64, 1023, 1 << 20, (int64_t)1 << 30};
     static const int64_t vocabs[] = {1, 63, 64, 65, 4096, 32767, 32768, 32769, 50257, 65536, 262144, 1 << 24, (int64_t)1 << 30};
     static const int threads[] = {1, 2, 64, 1024};
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
     if (test_kind() != QUERN_CPU) cr_skip_test("a GPU has other workspaces");
-    open_device();
     for (size_t i = 0; i < COUNT(rows) * COUNT(vocabs) * COUNT(threads) * COUNT(dtypes) * 3; i++) {
         const int threads_now = threads[i / 3 % COUNT(threads)];
         size_t bytes;
@@ -64,7 +63,6 @@ Test(sizes, a_workspace_for_every_call_on_a_cpu) {
         check((int64_t)bytes <= enough, "%lld rows of %lld, %d threads: %zu bytes, and not %lld suffice", (long long)args.rows,
               (long long)args.vocab, threads_now, bytes, (long long)enough);
     }
-    device_close(&device);
 }
 
 /* ---- lists ---- */
@@ -96,11 +94,10 @@ static quern_status make_plan(void) {
 }
 
 /* Each tensor could be held, but all together could not. */
-Test(sizes, many_large_tensors) {
+TEST_DEVICE(sizes, many_large_tensors) {
     static const char tensors[] = "the count of args.tensors is more than 35184372088832 together";
     const int64_t most = (int64_t)1 << 45;
     size_t bytes;
-    open_device();
     fill_lists(TENSORS, most / 4);
     check_status(quern_adam_saved_bytes(device.quern, &adam, &bytes), QUERN_OK);
     check(bytes > (size_t)(3 * most) && bytes < (size_t)(3 * most) + 1000, "a state of %zu bytes", bytes);
@@ -117,17 +114,15 @@ Test(sizes, many_large_tensors) {
         refuse(quern_gradient_norm_workspace(device.quern, &norm, &bytes), QUERN_INVALID_SHAPE,
                "the count of args.gradients is more than 35184372088832 together");
     }
-    device_close(&device);
 }
 
 /* More tiles than a GPU numbers in one tensor: the second one has an element too many. */
-Test(sizes, tensors_beyond_a_gpu) {
+TEST_DEVICE(sizes, tensors_beyond_a_gpu) {
     static const char tensors[] = "args.tensors[1].count is 2199023255553: a GPU takes up to 2199023255552";
     static const char slices[] = "args.gradients[1].count is 2199023255553: a GPU takes up to 2199023255552";
     static _Alignas(16) char workspace[1 << 12];
     size_t bytes;
     if (test_kind() != QUERN_CUDA) cr_skip_test("there is no GPU");
-    open_device();
     fill_lists(2, (int64_t)1 << 41);
     check_ok(quern_gradient_norm_workspace(device.quern, &norm, &bytes));
     list[1].count++, gradients[1].count++;
@@ -137,24 +132,21 @@ Test(sizes, tensors_beyond_a_gpu) {
     refuse(quern_gradient_norm_workspace(device.quern, &norm, &bytes), QUERN_NOT_SUPPORTED, slices);
     refuse(quern_gradient_norm(device.quern, &norm, workspace, sizeof workspace, device.stream), QUERN_NOT_SUPPORTED, slices);
     refuse(quern_accumulate(device.quern, &sum, device.stream), QUERN_NOT_SUPPORTED, slices);
-    device_close(&device);
 }
 
 /* A GPU's tiles are numbered with 30 bits in each tensor. */
-Test(sizes, the_longest_tensor_that_a_gpu_casts) {
+TEST_DEVICE(sizes, the_longest_tensor_that_a_gpu_casts) {
     static _Alignas(16) char workspace[1 << 12];
     static float amax[1];
     quern_quantize_tensor tensor = {.input = (void *)64, .output = (void *)((uintptr_t)1 << 46), .count = ((int64_t)1 << 41) + 1};
     quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT;
     if (test_kind() != QUERN_CUDA) cr_skip_test("a CPU has no tiles");
-    open_device();
     args.input_dtype = QUERN_BF16, args.output_dtype = QUERN_E4M3, args.tensors = &tensor, args.tensor_count = 1, args.amax = amax;
     refuse(quern_quantize(device.quern, &args, workspace, sizeof workspace, device.stream), QUERN_NOT_SUPPORTED,
            "args.tensors[0].count is 2199023255553: a GPU takes up to 2199023255552");
     tensor.count = (int64_t)1 << 36, tensor.columns = 1, tensor.transposed = (void *)((uintptr_t)1 << 45);
     refuse(quern_quantize(device.quern, &args, workspace, sizeof workspace, device.stream), QUERN_NOT_SUPPORTED,
            "args.tensors[0] has 2147483648 tiles of 32 x 64 elements: a GPU takes up to 1073741824");
-    device_close(&device);
 }
 
 /* ---- texts ---- */

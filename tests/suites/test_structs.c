@@ -119,10 +119,11 @@ static void close_all(void) {
     quern_device_close(device);
 }
 
-Test(structs, sizes_of_what_a_call_fills_in) {
+#define TEST_OPEN(suite, name) TEST_BETWEEN(open_all(), close_all(), suite, name)
+
+TEST_OPEN(structs, sizes_of_what_a_call_fills_in) {
     quern_device_info info, before;
     char expected[64];
-    open_all();
     for (uint32_t size = 0; size <= MARK + sizeof info + 16; size = size == sizeof info + 16 ? MARK : size + 1) {
         memset(&info, 0xFF, sizeof info);
         info.size = size, before = info;
@@ -135,18 +136,15 @@ Test(structs, sizes_of_what_a_call_fills_in) {
         check_refused(status, QUERN_INVALID_STRUCT_SIZE, expected);
         check(!memcmp(&before, &info, sizeof info), "the size %#x: a refused struct was written", size);
     }
-    close_all();
 }
 
 /* Every rank's struct of an array is looked at. */
-Test(structs, arrays_of_arguments) {
+TEST_OPEN(structs, arrays_of_arguments) {
     quern_group_args args[2] = {QUERN_GROUP_ARGS_INIT, {.size = sizeof(quern_group_args)}};
     quern_group *groups[2] = {NULL, NULL};
-    open_all();
     for (int i = 0; i < 2; i++) args[i].rank = i, args[i].ranks = 2, args[i].device = device, args[i].name = "structs";
     check_status(quern_group_create(args, 2, groups), QUERN_INVALID_STRUCT_SIZE);
     check(!groups[0] && !groups[1], "handles of a refused group");
-    close_all();
 }
 
 /* The array of an older program is read by its own size, and no further: what lies behind is rubbish. */
@@ -162,15 +160,13 @@ static void create_older(uint32_t size, uint32_t other, int rank, int ranks, que
     check_refused(quern_group_create((const void *)older, 2, groups), expected, detail);
 }
 
-Test(structs, arrays_of_older_arguments) {
-    open_all();
+TEST_OPEN(structs, arrays_of_older_arguments) {
     for (uint32_t size = offsetof(quern_group_args, first_timeout); size < sizeof(quern_group_args); size += 8) {
         create_older(MARK + size, MARK + size, 1, 2, QUERN_INVALID_ARGUMENT, "count is 2: a thread is one CPU rank");
         create_older(MARK + size, MARK + size, 7, 8, QUERN_INVALID_ARGUMENT, "count is 2: a thread is one CPU rank");
         create_older(MARK + size, MARK + size, 9, 8, QUERN_INVALID_ARGUMENT, "rank is 9: expected 0 to 7");
         create_older(MARK + size, MARK + size + 8, 1, 2, QUERN_INVALID_STRUCT_SIZE, "args[1].size is that of ");
     }
-    close_all();
 }
 
 /* ---- calls ---- */
@@ -209,10 +205,9 @@ static quern_status adam(const quern_adam_args *args) { return quern_adam(device
 
 /* ---- a default that is overwritten with 0 ---- */
 
-Test(structs, zero_in_cross_entropy_is_zero) {
+TEST_OPEN(structs, zero_in_cross_entropy_is_zero) {
     quern_cross_entropy_args args;
     const float factors[ROWS] = {2, 3};
-    open_all();
     quern_cross_entropy_args_init(&args);
     fill_loss(&args);
     args.grad_loss = factors;
@@ -234,13 +229,11 @@ Test(structs, zero_in_cross_entropy_is_zero) {
     args.grad_scale = 0;
     check_ok(loss(&args));
     for (int i = 0; i < ROWS * VOCAB; i++) check(out.grad[i] == 0, "a gradient scaled by 0 is %g", (double)out.grad[i]);
-    close_all();
 }
 
 /* With beta 0 the moments are the gradient and its square, and with eps 0 too a step is lr in the direction of the gradient. */
-Test(structs, zero_in_adam_is_zero) {
+TEST_OPEN(structs, zero_in_adam_is_zero) {
     quern_adam_args args;
-    open_all();
     quern_adam_args_init(&args);
     fill_adam(&args);
     args.beta1 = args.beta2 = args.eps = 0;
@@ -249,15 +242,13 @@ Test(structs, zero_in_adam_is_zero) {
         check(out.m[i] == grad[i] && out.v[i] == grad[i] * grad[i], "moments %g and %g", (double)out.m[i], (double)out.v[i]);
         check(out.param[i] == (grad[i] > 0 ? -1 : 1), "param is %g", (double)out.param[i]);
     }
-    close_all();
 }
 
-Test(structs, zero_in_accumulate_and_ragged_is_zero) {
+TEST_OPEN(structs, zero_in_accumulate_and_ragged_is_zero) {
     quern_accumulate_args sum;
     quern_ragged_all_to_all_args exchange;
     quern_group *group;
     void *symmetric;
-    open_all();
     quern_accumulate_args_init(&sum);
     sum.grad_dtype = QUERN_F32, sum.gradients = &gradient, sum.gradient_count = 1;
     check_ok(quern_accumulate(device, &sum, NULL));
@@ -279,5 +270,4 @@ Test(structs, zero_in_accumulate_and_ragged_is_zero) {
     check_ok(quern_ragged_all_to_all(group, &exchange, symmetric, workspace_bytes, NULL));
     check(out.received[0] == sent[0] && out.received[1] == sent[1], "an update sent nothing");
     check_ok(quern_group_destroy(group));
-    close_all();
 }

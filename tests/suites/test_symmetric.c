@@ -129,7 +129,8 @@ TEST_GROUP(symmetric, a_place_has_one_name_on_all_ranks, .kind = RANK_BOTH, .cou
 
 /* ---- freeing ---- */
 
-static void use_after_free(struct rank *rank, quern_group *group) {
+TEST_GROUP_FOR(symmetric, memory_stays_until_all_have_freed_it_and_its_later_use_is_an_error,
+               for (int ranks = 2; ranks <= 4; ranks += 2), .kind = RANK_BOTH, .count = ranks) {
     size_t bytes = 100000;
     char *mine = rank_allocate(rank, group, bytes), *next = rank_peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks);
     void *there;
@@ -164,11 +165,6 @@ static void use_after_free(struct rank *rank, quern_group *group) {
         free(fresh);
         refuse_peer(rank, group, mine, 0, "was freed");
     }
-}
-
-Test(symmetric, memory_stays_until_all_have_freed_it_and_its_later_use_is_an_error) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .in_group = use_after_free);
-    check_ranks(.kind = RANK_BOTH, .count = 4, .in_group = use_after_free);
 }
 
 TEST_GROUP(symmetric, the_last_32_frees_are_remembered, .kind = RANK_BOTH, .count = 2) {
@@ -303,7 +299,9 @@ static void set_limits(const struct rank *rank, const struct failure *failure) {
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)second + 1, 20000});
 }
 
-static void fail_together(struct rank *rank) {
+TEST_BODY_FOR(symmetric, when_one_rank_fails_all_do_and_learn_why, for (size_t i = 0; i < COUNT(failures); i++),
+              .kind = needs_processes(&failures[i]) ? RANK_PROCESSES : failures[i].registers ? RANK_THREADS : RANK_BOTH, .count = 3,
+              .user = &failures[i]) {
     const struct failure *failure = rank->user, none = {.bytes = 0}, *mine = rank->rank == 1 ? failure : &none;
     struct rlimit files, open_files;
     quern_group *group = rank_group(rank, RANK_LIMIT);
@@ -332,12 +330,6 @@ static void fail_together(struct rank *rank) {
     free(memory);
 }
 
-Test(symmetric, when_one_rank_fails_all_do_and_learn_why) {
-    for (size_t i = 0; i < COUNT(failures); i++)
-        check_ranks(.kind = needs_processes(&failures[i]) ? RANK_PROCESSES : failures[i].registers ? RANK_THREADS : RANK_BOTH,
-                    .count = 3, .body = fail_together, .user = &failures[i]);
-}
-
 /* Rank 1 comes when the limit of another rank has ended. */
 static quern_status miss_an_allocation(struct rank *rank) {
     quern_group *group = rank_group_met(rank, 0.3);
@@ -364,7 +356,8 @@ static uint64_t id_of(struct rank *rank, const quern_group *group, const void *p
     return place.id;
 }
 
-static void register_own_memory(struct rank *rank) {
+TEST_BODY_FOR(symmetric, threads_register_any_memory, for (int ranks = 1; ranks <= 4; ranks += 3), .kind = RANK_THREADS,
+              .count = ranks, .shared_bytes = 4096) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 3000 + 500 * (size_t)rank->rank;
     char *memory = calloc(1, bytes), **all = rank->shared;
@@ -391,11 +384,6 @@ static void register_own_memory(struct rank *rank) {
     free(memory);
 }
 
-Test(symmetric, threads_register_any_memory) {
-    check_ranks(.kind = RANK_THREADS, .count = 1, .body = register_own_memory, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_THREADS, .count = 4, .body = register_own_memory, .shared_bytes = 4096);
-}
-
 TEST_GROUP(symmetric, private_memory_of_another_process_cannot_be_registered, .kind = RANK_PROCESSES, .count = 2) {
     static char memory[100];
     void *pointer = memory;
@@ -407,7 +395,8 @@ TEST_GROUP(symmetric, private_memory_of_another_process_cannot_be_registered, .k
 }
 
 /* One rank has registered the range and another has not: they vote, and all register again. */
-static quern_status vote(struct rank *rank) {
+TEST_RANKS_FOR(symmetric, ranks_vote_on_what_they_have_registered, for (int ranks = 2; ranks <= 4; ranks += 2),
+               .kind = RANK_THREADS, .count = ranks, .shared_bytes = 4096) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     char *shared = calloc(1, 1000), *fresh = calloc(1, 1000), **all = rank->shared;
     bool changes = rank->rank == 1;
@@ -448,16 +437,11 @@ static quern_status vote(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(symmetric, ranks_vote_on_what_they_have_registered) {
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = vote, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_THREADS, .count = 4, .function = vote, .shared_bytes = 4096);
-}
-
 /* Rank 0 registers one range again and again, each time together with another range of rank 1. */
 TEST_BODY(symmetric, a_range_may_be_registered_with_many_others, .kind = RANK_THREADS, .count = 2) {
     enum { MANY = 100, BYTES = 64 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    char *memory = calloc(MANY, BYTES);
+    SCOPED char *memory = calloc(MANY, BYTES);
     uint64_t ids[MANY];
     for (int i = 0; i < MANY; i++) {
         char *mine = memory + (rank->rank ? i * BYTES : 0);
@@ -469,7 +453,6 @@ TEST_BODY(symmetric, a_range_may_be_registered_with_many_others, .kind = RANK_TH
                    memory + (rank->rank ? i * BYTES : 0) + 5, "registration %d has gone", i);
     meet(rank, group);
     rank_ok(rank, quern_group_destroy(group));
-    free(memory);
 }
 
 /* Of a group that has made no symmetric memory yet. */

@@ -218,8 +218,7 @@ TEST_DEVICE(tasks, conversions_of_saved_states) {
         size_t bytes;
         OPEN_ADAM(problem, &from, &counts[i], 1);
         check_ok(quern_adam_saved_bytes(device->quern, &problem.args, &bytes));
-        void *saved = malloc(bytes);
-        check(saved, "no memory");
+        void *saved = zeroed(bytes);
         check_ok(quern_adam_save(device->quern, &problem.args, saved, bytes));
         adam_free(&problem);
         adam_make(&problem, &to, &counts[i], 1);

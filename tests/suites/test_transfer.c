@@ -76,8 +76,7 @@ TEST_GROUP(transfer, both_directions_move_at_once, .kind = RANK_ALL, .count = 2)
 TEST_GROUP(transfer, moves_while_the_sender_computes, .kind = RANK_ALL, .count = 2) {
     enum { SMALL = 64 << 10, LARGE = 4 << 20 };
     const int64_t sizes[] = {SMALL, rank->is_unreadable ? SMALL : LARGE};
-    unsigned char *memory = malloc(LARGE);
-    rank_check(rank, memory, "no memory");
+    SCOPED unsigned char *memory = zeroed(LARGE);
     for (int round = 0; round < 2; round++) {
         const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 5, memory, sizes[round]);
         quern_transfer *transfer = transfer_prepare(rank, group, 10 + (uint64_t)round, &item, 1);
@@ -94,7 +93,6 @@ TEST_GROUP(transfer, moves_while_the_sender_computes, .kind = RANK_ALL, .count =
         rank_ok(rank, quern_transfer_wait(transfer, 0));
         rank_ok(rank, quern_transfer_destroy(transfer));
     }
-    free(memory);
 }
 
 /* ---- small cases ---- */
@@ -169,13 +167,13 @@ static void close_group(void) {
 }
 
 static quern_status prepare(const quern_transfer_item *items, int64_t count, quern_transfer **transfer) {
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
-    args.items = items, args.item_count = count;
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = count);
     return quern_transfer_prepare(group, &args, transfer);
 }
 
-Test(transfer_arguments, bad_lists) {
-    open_group();
+#define TEST_ALONE(suite, name) TEST_BETWEEN(open_group(), close_group(), suite, name)
+
+TEST_ALONE(transfer_arguments, bad_lists) {
     static char m[64];
     const int64_t much = ((int64_t)1 << 47) - 32;
     const struct {
@@ -211,11 +209,9 @@ Test(transfer_arguments, bad_lists) {
         check(status == rows[i].status && !transfer, "row %zu: %s", i, quern_status_string(status));
         check(strstr(error_detail(), rows[i].detail), "row %zu: \"%s\" instead of \"%s\"", i, error_detail(), rows[i].detail);
     }
-    close_group();
 }
 
-Test(transfer_arguments, copies_within_a_rank) {
-    open_group();
+TEST_ALONE(transfer_arguments, copies_within_a_rank) {
     char from[] = "abcdefgh", to[9] = "--------";
     const quern_transfer_item items[] = {transfer_item(1, 0, 2, to + 4, 4), transfer_item(0, 0, 1, from, 4),
                                          transfer_item(0, 0, 2, from, 4), transfer_item(1, 0, 1, to, 4),
@@ -231,11 +227,9 @@ Test(transfer_arguments, copies_within_a_rank) {
     check_ok(transfer_run(transfer, NULL, 0));
     check(strcmp(to, "xbcdxbcd") == 0, "%s", to);
     check_ok(quern_transfer_destroy(transfer));
-    close_group();
 }
 
-Test(transfer_arguments, empty_lists) {
-    open_group();
+TEST_ALONE(transfer_arguments, empty_lists) {
     for (int with_items = 0; with_items < 2; with_items++) {
         quern_transfer_item item;
         quern_transfer *transfer;
@@ -249,11 +243,9 @@ Test(transfer_arguments, empty_lists) {
     }
     check_ok(quern_transfer_begin(group));
     check_ok(quern_transfer_end(group));
-    close_group();
 }
 
-Test(transfer_arguments, calls_out_of_order) {
-    open_group();
+TEST_ALONE(transfer_arguments, calls_out_of_order) {
     quern_transfer *transfer, *other = NULL;
     int32_t done;
     check_ok(prepare(NULL, 0, &transfer));
@@ -281,11 +273,9 @@ Test(transfer_arguments, calls_out_of_order) {
     check_refused(quern_transfer_end(NULL), QUERN_NULL_POINTER, "group is NULL");
     check_ok(prepare(NULL, 0, &transfer));
     check_ok(quern_transfer_destroy(transfer));
-    close_group();
 }
 
-Test(transfer_arguments, a_forked_child) {
-    open_group();
+TEST_ALONE(transfer_arguments, a_forked_child) {
     quern_transfer *transfer;
     check_ok(prepare(NULL, 0, &transfer));
     const pid_t child = fork();
@@ -301,5 +291,4 @@ Test(transfer_arguments, a_forked_child) {
     check(waitpid(child, &status, 0) == child && status == 0, "the child's status is %d", status);
     check_ok(transfer_run(transfer, NULL, 0));
     check_ok(quern_transfer_destroy(transfer));
-    close_group();
 }

@@ -120,8 +120,7 @@ typedef char dump_folder[512];
 
 static void begin_dump(const struct gpu_end *ends) {
     struct rank *rank = ends->side.rank;
-    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
-    args.folder = ((const dump_folder *)rank->user)[rank->rank];
+    quern_dump_args args = DUMP_ARGS(.folder = ((const dump_folder *)rank->user)[rank->rank]);
     rank_ok(rank, quern_dump_at(ends->side.device, &args));
     rank_ok(rank, quern_step(ends->side.device, 0));
 }
@@ -174,8 +173,7 @@ Test(transfer_cuda, one_thread_drives_all_ranks) {
         const quern_transfer_item items[] = {
             transfer_item(0, (rank + 1) % RANKS, TAG, (void *)(uintptr_t)out[rank], BYTES),
             transfer_item(1, (rank + RANKS - 1) % RANKS, TAG, (void *)(uintptr_t)in[rank], BYTES)};
-        quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
-        args.items = items, args.item_count = 2, args.key = 3;
+        quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = 2, .key = 3);
         check_ok(quern_transfer_prepare(group.group[rank], &args, &transfer[rank]));
     }
     for (int round = 1; round <= ROUNDS; round++) {

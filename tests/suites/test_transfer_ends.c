@@ -119,7 +119,8 @@ TEST_WAYS(transfer_ends, an_item_for_a_rank_without_any, .count = 3) {
 /* ---- words that no rank says ---- */
 
 /* A word of a path that the connection does not have ends it, whatever it says. */
-static quern_status say_foreign_word(struct rank *rank) {
+TEST_RANKS_FOR(transfer_ends, words_of_another_path, for (enum quern_word word = QUERN_WORD_BATCH; word < QUERN_WORDS; word++),
+               .kind = RANK_THREADS, .count = 2, .user = &word) {
     static const char *const detail = "damaged: a process that is no rank writes";
     const enum quern_word *word = rank->user;
     quern_group *group = rank_group(rank, RANK_LIMIT);
@@ -131,11 +132,6 @@ static quern_status say_foreign_word(struct rank *rank) {
     transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_MISMATCH, detail);
     rank_ok(rank, quern_transfer_destroy(transfer));
     return quern_group_destroy(group);
-}
-
-Test(transfer_ends, words_of_another_path) {
-    for (enum quern_word word = QUERN_WORD_BATCH; word < QUERN_WORDS; word++)
-        check_ranks(.kind = RANK_THREADS, .count = 2, .function = say_foreign_word, .user = &word);
 }
 
 /* ---- ends before the start ---- */
@@ -308,8 +304,8 @@ TEST_WAYS(transfer_ends, one_end_starts_again, .count = 2) {
 /* ---- a rank that ends ---- */
 
 /* Rank 1 is killed while all transfers with it are under way; ranks 0 and 2 have one without it. */
-static quern_status lose_a_rank(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP_FOR(transfer_ends, a_rank_that_is_killed, for (enum rank_kind kind = RANK_PROCESSES; kind <= RANK_UNREADABLE; kind++),
+               .kind = kind, .count = 3, .may_die = 1 << 1) {
     static char memory[4][100000];
     const int self = rank->rank, left = (self + 2) % 3, right = (self + 1) % 3;
     const quern_transfer_item ring[] = {transfer_item(0, right, 1, memory[0], 100000), transfer_item(1, left, 1, memory[1],
@@ -326,12 +322,6 @@ static quern_status lose_a_rank(struct rank *rank) {
     rank_ok(rank, quern_group_status(group));
     rank_ok(rank, quern_transfer_destroy(all));
     rank_ok(rank, quern_transfer_destroy(two));
-    return quern_group_destroy(group);
-}
-
-Test(transfer_ends, a_rank_that_is_killed) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = lose_a_rank, .may_die = 1 << 1);
-    check_ranks(.kind = RANK_UNREADABLE, .count = 3, .function = lose_a_rank, .may_die = 1 << 1);
 }
 
 /* ---- what a stranger writes into a ring ---- */

@@ -88,7 +88,8 @@ Test(transfer_progress, hosts_compute) {
 }
 
 /* One rank alone has the threads: it receives while it computes, and what it sends needs the calls of the other one only. */
-static quern_status compute_beside_calls(struct rank *rank) {
+TEST_RANKS_FOR(transfer_progress, one_rank_alone_has_threads, for (int hosts = 0; hosts <= 2; hosts += 2),
+               .kind = hosts ? RANK_BOTH : RANK_ALL, .count = 2, .hosts = hosts) {
     struct rank own = *rank;
     own.progress = rank->rank == 0;
     quern_group *group = rank_group(&own, RANK_LIMIT);
@@ -106,11 +107,6 @@ static quern_status compute_beside_calls(struct rank *rank) {
     rank_ok(rank, quern_transfer_destroy(transfer));
     free(exchange.out), free(exchange.in);
     return quern_group_destroy(group);
-}
-
-Test(transfer_progress, one_rank_alone_has_threads) {
-    check_ranks(.kind = RANK_ALL, .count = 2, .function = compute_beside_calls);
-    check_ranks(.kind = RANK_BOTH, .count = 2, .hosts = 2, .function = compute_beside_calls);
 }
 
 /* ---- groups that are made of others ---- */

@@ -40,6 +40,18 @@ static void open_end(struct gpu_end *end, struct rank *rank) {
     gpu_end_open(end, rank, scene->memory);
 }
 
+/* A test whose ranks have an end, as often as the loop says. */
+#define TEST_SCENES(suite, name, loop, ranks, scene) \
+    static void suite##_##name##_with(struct rank *rank, struct gpu_end *end); \
+    static quern_status suite##_##name##_of_rank(struct rank *rank) { \
+        struct gpu_end end; \
+        open_end(&end, rank); \
+        suite##_##name##_with(rank, &end); \
+        return gpu_end_close(&end); \
+    } \
+    Test(suite, name) { loop check_on(ranks, suite##_##name##_of_rank, scene); } \
+    static void suite##_##name##_with(UNUSED struct rank *rank, struct gpu_end *end)
+
 /* Both halves of each window of a rank are free, and nothing waits for it.  Before the first transfer there is no window. */
 static void check_halves(const struct gpu_end *end) {
     const struct quern_transfers *all = end->side.group->member->transfers;
@@ -59,18 +71,10 @@ static void look_between(void *user) {
     gpu_delay(user);
 }
 
-static quern_status run_cases(struct rank *rank) {
-    struct gpu_end end;
-    open_end(&end, rank);
-    end.place.between = look_between;
-    transfer_run_choices(rank, end.side.group, 1, &end.place);
-    return gpu_end_close(&end);
-}
-
-Test(transfer_staged, random_lists) {
-    static const int counts[] = {2, 3, 5};
-    for (size_t i = 0; i < COUNT(scenes); i++)
-        for (size_t count = 0; count < COUNT(counts); count++) check_on(counts[count], run_cases, &scenes[i]);
+TEST_SCENES(transfer_staged, random_lists, for (size_t i = 0; i < 3 * COUNT(scenes); i++), ((const int[]){2, 3, 5}[i % 3]),
+            &scenes[i / 3]) {
+    end->place.between = look_between;
+    transfer_run_choices(rank, end->side.group, 1, &end->place);
 }
 
 /* ---- one item in each direction ---- */
@@ -100,38 +104,30 @@ static void check_report(const struct gpu_end *end) {
                                                                : "other memory through 8 MiB of GPU memory\n"), "%s", report);
 }
 
-static quern_status run_sizes(struct rank *rank) {
+TEST_SCENES(transfer_staged, sizes_around_a_piece, for (int pinned = 0; pinned <= 1; pinned++), 2,
+            &(struct scene){.is_pinned = pinned}) {
     static const int64_t sizes[] = {1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1, 3 * PIECE + 5};
-    struct gpu_end end;
-    open_end(&end, rank);
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        struct transfer_pair pair = begin_pair(&end, i, sizes[i]);
+        struct transfer_pair pair = begin_pair(end, i, sizes[i]);
         for (int round = 1; round <= 2; round++) transfer_pair_round(&pair, round);
         transfer_pair_close(&pair);
-        check_halves(&end);
+        check_halves(end);
     }
-    check_report(&end);
-    return gpu_end_close(&end);
-}
-
-Test(transfer_staged, sizes_around_a_piece) {
-    for (int pinned = 0; pinned <= 1; pinned++) check_on(2, run_sizes, &(struct scene){.is_pinned = pinned});
+    check_report(end);
 }
 
 /* ---- transfers that share a connection ---- */
 
 /* Rank 0 cancels the second one when it has moved for a while; the others complete. */
-static quern_status share_a_conn(struct rank *rank) {
+TEST_SCENES(transfer_staged, several_share_a_conn, , 2, &scenes[0]) {
     enum { LISTS = 4, ROUNDS = 6, BYTES = 2 * PIECE + 100 };
-    struct gpu_end end;
-    open_end(&end, rank);
     for (int round = 1; round <= ROUNDS; round++) {
         struct transfer_pair pair[LISTS];
         int32_t done = 0;
-        for (int i = 0; i < LISTS; i++) pair[i] = begin_pair(&end, (uint64_t)i, BYTES);
+        for (int i = 0; i < LISTS; i++) pair[i] = begin_pair(end, (uint64_t)i, BYTES);
         for (int i = 0; i < LISTS; i++) transfer_pair_fill(&pair[i], round * 8 + i);
         for (int i = 0; i < LISTS; i++) {
-            const quern_status status = quern_transfer_start(pair[i].transfer, end.side.stream);
+            const quern_status status = quern_transfer_start(pair[i].transfer, end->side.stream);
             if (i != 1 || status != QUERN_GROUP_ABORTED) rank_status(rank, status, QUERN_OK);
         }
         for (int i = 0; rank->rank == 0 && i < 2 * round; i++) rank_ok(rank, quern_transfer_test(pair[0].transfer, &done));
@@ -149,31 +145,26 @@ static quern_status share_a_conn(struct rank *rank) {
             if (i != 1) release(&pair[i]);
         rank_line_up(rank);
     }
-    struct transfer_pair last = begin_pair(&end, 9, BYTES);
+    struct transfer_pair last = begin_pair(end, 9, BYTES);
     transfer_pair_round(&last, 1);
     transfer_pair_close(&last);
-    check_halves(&end);
-    return gpu_end_close(&end);
+    check_halves(end);
 }
-
-Test(transfer_staged, several_share_a_conn) { check_on(2, share_a_conn, &scenes[0]); }
 
 /* ---- a copy that takes its time ---- */
 
 /* The stream of the sender's copies is held: nothing is said of a half before it is full.  Rank 0 sends. */
-static quern_status wait_for_the_copy(struct rank *rank) {
-    struct gpu_end end;
+TEST_SCENES(transfer_staged, a_copy_that_takes_its_time, , 2, &scenes[0]) {
     int is_over = 0;
     int32_t done = 0;
-    open_end(&end, rank);
     struct transfer_pair pair;
-    transfer_pair_open(&pair, rank, end.side.group, &end.place, !rank->rank, PIECE);
+    transfer_pair_open(&pair, rank, end->side.group, &end->place, !rank->rank, PIECE);
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 4, rank->rank ? pair.in : pair.out, PIECE);
-    pair.transfer = transfer_prepare(rank, end.side.group, 1, &item, 1);
+    pair.transfer = transfer_prepare(rank, end->side.group, 1, &item, 1);
     transfer_pair_fill(&pair, 1);
-    if (rank->rank == 0) gpu_hold(&end, end.side.group->member->transfers->streams->copies, &is_over);
+    if (rank->rank == 0) gpu_hold(end, end->side.group->member->transfers->streams->copies, &is_over);
     start(&pair);
-    const struct quern_bounce_path *stage = end.side.group->member->transfers->open[0]->bounce;
+    const struct quern_bounce_path *stage = end->side.group->member->transfers->open[0]->bounce;
     for (int looks = 0; looks < 50; looks++) {
         rank_line_up(rank);
         rank_ok(rank, quern_transfer_test(pair.transfer, &done));
@@ -185,10 +176,7 @@ static quern_status wait_for_the_copy(struct rank *rank) {
     rank_ok(rank, quern_transfer_wait(pair.transfer, 0));
     if (rank->rank) transfer_pair_compare(&pair, 1);
     transfer_pair_close(&pair);
-    return gpu_end_close(&end);
 }
-
-Test(transfer_staged, a_copy_that_takes_its_time) { check_on(2, wait_for_the_copy, &scenes[0]); }
 
 /* ---- step by step ---- */
 
@@ -299,20 +287,15 @@ static void end_at(struct gpu_end *end, int at, const struct ending *ending) {
     if (cancels || !walk.is_over) transfer_pair_destroy(&walk.pair);
 }
 
-static quern_status end_at_each_step(struct rank *rank) {
-    const struct scene *scene = rank->user;
-    struct gpu_end end;
-    open_end(&end, rank);
-    for (int at = 0; at < STEPS; at++) {
-        end_at(&end, at, scene->more);
-        check_conn(&end, LARGE);
-    }
-    return gpu_end_close(&end);
-}
+static const struct ending endings[] = {{false, true, false}, {true, true, true}, {false, false, true}, {true, false, false}};
 
-Test(transfer_staged, ends_at_each_step) {
-    static const struct ending endings[] = {{false, true, false}, {true, true, true}, {false, false, true}, {true, false, false}};
-    for (size_t i = 0; i < COUNT(endings); i++) check_on(2, end_at_each_step, &(struct scene){.more = &endings[i]});
+TEST_SCENES(transfer_staged, ends_at_each_step, for (size_t i = 0; i < COUNT(endings); i++), 2,
+            &(struct scene){.more = &endings[i]}) {
+    const struct scene *scene = rank->user;
+    for (int at = 0; at < STEPS; at++) {
+        end_at(end, at, scene->more);
+        check_conn(end, LARGE);
+    }
 }
 
 static quern_status kill_at(struct rank *rank) {
@@ -403,27 +386,21 @@ static bool fail_call(struct gpu_end *end, long number, const struct failure *fa
     return has_failed;
 }
 
-static quern_status fail_each_call(struct rank *rank) {
+static const struct failure failures[] = {{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", false},
+                                          {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", true},
+                                          {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", false}};
+
+TEST_SCENES(transfer_staged, each_failing_call, for (size_t i = 0; i < COUNT(failures); i++), 2,
+            (&(struct scene){.is_pinned = failures[i].is_pinned, .more = &failures[i]})) {
     enum { MOST = 120 };
     const struct scene *scene = rank->user;
-    struct gpu_end end;
-    open_end(&end, rank);
-    int failures = 0;
+    int failed = 0;
     for (long number = 2; number < MOST; number++) {
-        failures += fail_call(&end, number, scene->more);
-        check_conn(&end, 5000);
-        forget_windows(&end);
+        failed += fail_call(end, number, scene->more);
+        check_conn(end, 5000);
+        forget_windows(end);
     }
-    rank_check(rank, failures > MOST / 2, "%d calls have failed", failures);
-    return gpu_end_close(&end);
-}
-
-Test(transfer_staged, each_failing_call) {
-    static const struct failure failures[] = {{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", false},
-                                              {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", true},
-                                              {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", false}};
-    for (size_t i = 0; i < COUNT(failures); i++)
-        check_on(2, fail_each_call, &(struct scene){.is_pinned = failures[i].is_pinned, .more = &failures[i]});
+    rank_check(rank, failed > MOST / 2, "%d calls have failed", failed);
 }
 
 /* ---- what a stranger writes into a ring ---- */
@@ -486,12 +463,10 @@ static bool change_word(struct quern_ring *ring, const struct change *change) {
     return false;
 }
 
-static quern_status hear_strange_words(struct rank *rank) {
+TEST_SCENES(transfer_staged, strange_words, for (size_t i = 0; i < COUNT(changes); i++), 2, &(struct scene){.more = &changes[i]}) {
     const struct scene *scene = rank->user;
-    struct gpu_end end;
-    open_end(&end, rank);
     struct walk walk;
-    begin_walk(&walk, &end, LARGE);
+    begin_walk(&walk, end, LARGE);
     struct quern_ring *ring[2] = {map_ring(rank, 0, 1), map_ring(rank, 1, 0)};
     bool *is_changed = rank->shared;
     for (int step = 0; step < STEPS; step++) {
@@ -506,9 +481,4 @@ static quern_status hear_strange_words(struct rank *rank) {
     transfer_pair_close(&walk.pair);
     munmap(ring[0], QUERN_RING_BYTES);
     munmap(ring[1], QUERN_RING_BYTES);
-    return gpu_end_close(&end);
-}
-
-Test(transfer_staged, strange_words) {
-    for (size_t i = 0; i < COUNT(changes); i++) check_on(2, hear_strange_words, &(struct scene){.more = &changes[i]});
 }

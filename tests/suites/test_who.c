@@ -394,15 +394,10 @@ static void be_in(struct rank *rank, const struct situation *situation) {
     rank_ok(rank, quern_group_destroy(post.group));
 }
 
-static void be_in_each(struct rank *rank) {
+TEST_BODY_FOR(who, each_rank_reads_its_text, for (int hosts = 0; hosts <= 2; hosts += 2),
+              .kind = hosts ? RANK_PROCESSES : RANK_BOTH, .count = RANKS, .hosts = hosts, .shared_bytes = sizeof(struct shared)) {
     for (size_t i = 0; i < COUNT(situations); i++)
         if (rank->hosts ? !situations[i].of_hosts || *situations[i].of_hosts : *situations[i].text) be_in(rank, &situations[i]);
-}
-
-Test(who, each_rank_reads_its_text) {
-    for (int hosts = 0; hosts <= 2; hosts += 2)
-        check_ranks(.kind = hosts ? RANK_PROCESSES : RANK_BOTH, .count = RANKS, .hosts = hosts, .body = be_in_each,
-                    .shared_bytes = sizeof(struct shared));
 }
 
 /* ---- the roll call of hosts ---- */
