@@ -1,12 +1,7 @@
 /* Makes one call out of the bytes of the input, and checks what holds for every function of the header.  Called by fuzz.c. */
 #include "calls.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cases.h"
 #include "input.h"

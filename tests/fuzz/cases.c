@@ -2,9 +2,6 @@
 #include "cases.h"
 
 #include <ftw.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../../generated/header/parameters.h"
 #include "calls.h"

@@ -4,8 +4,6 @@
  */
 #include "effects.h"
 
-#include <string.h>
-
 #include "../../generated/header/parameters.h"
 #include "cases.h"
 #include "input.h"

@@ -4,9 +4,6 @@
  */
 #include "exchange.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "calls.h"
 #include "input.h"
 

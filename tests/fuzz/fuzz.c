@@ -4,14 +4,7 @@
  *
  * From time to time, and at the end, all devices are closed.  Then memory, threads and descriptors must be as before the first one.
  */
-#define _GNU_SOURCE /* memfd_create */
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "calls.h"
 #include "effects.h"

@@ -1,8 +1,6 @@
 /* The functions that an engine would pass to the library.  Their pointers are arguments of cases.c. */
 #include "hooks.h"
 
-#include <string.h>
-
 #include "calls.h"
 
 quern_gemm_args hook_initial_gemm(void) {

@@ -2,9 +2,7 @@
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../harness/standard.h"
 
 void input_begin(const uint8_t *bytes, size_t count);
 bool input_is_at_end(void);

@@ -1,12 +1,5 @@
 /* Kernel packs, whole and damaged, as the bytes of the input say.  Called by cases.c. */
-#define _GNU_SOURCE /* memfd_create */
 #include "pack.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "input.h"
 #include "kernels/problem.h"

@@ -1,12 +1,9 @@
 /* Counts the threads and descriptors of the process, and searches for lost memory.  Called by fuzz.c while no device is open. */
-#define _GNU_SOURCE /* readlinkat, usleep */
 #include "process.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <sanitizer/lsan_interface.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "calls.h"
 

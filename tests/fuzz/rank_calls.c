@@ -1,8 +1,6 @@
 /* The collective calls of a rank in a thread, and the checks of what they deliver.  A table; called by ranks.c. */
 #include "rank_calls.h"
 
-#include <string.h>
-
 #include "calls.h"
 
 #define TRY(call) do { const quern_status tried = (call); if (tried != QUERN_OK) return tried; } while (0)

@@ -5,14 +5,9 @@
  * In an orderly meeting every rank makes every call, so no wait may expire: the calls of each step succeed on all ranks, or fail on
  * all ranks and leave the group usable.  In any other meeting time limits are short, and a call may return any status in time.
  */
-#define _GNU_SOURCE /* clock_gettime */
 #include "ranks.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../harness/meeting_place.h"
 #include "calls.h"
@@ -148,13 +143,9 @@ static void note(struct outcome *outcome, quern_status status, double began) {
 
 static quern_status create(struct rank *rank) {
     const struct meeting *meeting = rank->meeting;
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.rank = meeting->create_rank[rank->rank];
-    args.ranks = meeting->create_ranks[rank->rank];
-    args.name = meeting->name;
-    args.device = device;
-    args.timeout = meeting->limit;
-    args.first_epoch = meeting->first_epoch;
+    quern_group_args args = GROUP_ARGS(.rank = meeting->create_rank[rank->rank], .ranks = meeting->create_ranks[rank->rank],
+                                       .name = meeting->name, .device = device, .timeout = meeting->limit,
+                                       .first_epoch = meeting->first_epoch);
     return quern_group_create(&args, 1, &rank->group);
 }
 

@@ -5,9 +5,6 @@
  */
 #include "reduction.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "calls.h"
 #include "input.h"
 

@@ -1,9 +1,6 @@
 /* The handles that live between the calls of one input.  Used by calls.c, cases.c and effects.c. */
 #include "state.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "cases.h"
 #include "input.h"
 
@@ -53,10 +50,8 @@ struct live *state_find(const void *handle) {
 
 /* A group of one rank, since most inputs do not begin with one. */
 static struct live *make_group(void) {
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
     quern_group *group;
-    args.ranks = 1;
-    args.device = all[0].handle;
+    quern_group_args args = GROUP_ARGS(.ranks = 1, .device = all[0].handle);
     expect_ok(quern_group_create(&args, 1, &group));
     return state_add(HANDLE_OF_quern_group, group, args.device);
 }
@@ -67,9 +62,8 @@ static struct live *make_transfer(void) {
     static uint64_t made;
     const struct live *group = state_choose(HANDLE_OF_quern_group);
     const quern_transfer_item items[] = {{.memory = from, .bytes = sizeof from}, {.receive = 1, .memory = to, .bytes = sizeof to}};
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     quern_transfer *transfer;
-    args.items = items, args.item_count = 2, args.key = ++made << 32;
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = 2, .key = ++made << 32);
     if (!group || count == MOST_LIVE || quern_transfer_prepare(group->handle, &args, &transfer) != QUERN_OK) return NULL;
     struct live *live = state_add(HANDLE_OF_quern_transfer, transfer, NULL);
     live->group = group->handle;
@@ -81,11 +75,10 @@ static struct live *make_ragged_plan(void) {
     static const int32_t none[1] = {0};
     struct live *of = state_choose(HANDLE_OF_quern_group);
     quern_group *group = of ? of->handle : NULL;
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     quern_ragged_plan *plan;
     size_t bytes;
-    args.row_bytes = 4;
-    args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
+    quern_ragged_all_to_all_args args = RAGGED_ALL_TO_ALL_ARGS(.row_bytes = 4, .input_offsets = none, .send_sizes = none,
+                                                               .output_offsets = none, .recv_sizes = none);
     if (!of || of->symmetric_count == 8 || count == MOST_LIVE ||
         quern_ragged_all_to_all_workspace(group, &args, &bytes) != QUERN_OK ||
         quern_symmetric_alloc(&group, 1, &bytes, &of->symmetric[of->symmetric_count]) != QUERN_OK)

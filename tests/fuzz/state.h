@@ -4,6 +4,8 @@
 
 #include <quern.h>
 
+#include "../harness/args.h"
+#include "../harness/standard.h"
 #include "../header/table.h"
 
 enum { ALL_OPERATIONS = QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE |
