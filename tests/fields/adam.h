@@ -3,7 +3,6 @@
 #define FIELDS_ADAM_H
 
 #include "fields/fields.h"
-#include "harness/check.h"
 
 enum { TENSORS = 2, LONG = 600, ELEMENTS = 40 };   /* the second tensor of a long list and those behind it are empty */
 

@@ -3,8 +3,6 @@
 
 #include <stdarg.h>
 
-#include "harness/check.h"
-
 /* ---- values ---- */
 
 bool fields_is_pointer(const struct slot *slot) {

@@ -2,8 +2,6 @@
 #ifndef FIELDS_CROSS_ENTROPY_H
 #define FIELDS_CROSS_ENTROPY_H
 
-#include <string.h>
-
 #include "fields/fields.h"
 
 enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, UPSTREAM_STRIDE = 2, FIRST = 2, GLOBAL = 20,

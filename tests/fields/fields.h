@@ -13,6 +13,7 @@
 #include "../../generated/header/fields.h"
 #include "../../generated/header/parameters.h"
 #include "harness/args.h"
+#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/standard.h"
 #include "header/table.h"
@@ -148,6 +149,7 @@ extern quern_device *fields_other_device;  /* a second handle of it, prepared fo
 /* Opens the device and the arena. */
 void fields_open(unsigned operations);
 void fields_close(void);
+#define TEST_FIELDS(suite, name, operations) TEST_BETWEEN(fields_open(operations), fields_close(), suite, name)
 
 /* Makes this memory the arena, until fields_close.  Its owner frees it after that. */
 enum { FIELDS_ARENA = 1 << 19 };

@@ -3,7 +3,6 @@
 #define FIELDS_GRADIENTS_H
 
 #include "fields/fields.h"
-#include "harness/check.h"
 
 enum { GRADIENTS = 2, LONG = 300, ELEMENTS = 40 };   /* the second item of a long list and those behind it are empty */
 

@@ -7,7 +7,6 @@
 
 #include "fields/change.h"
 #include "fields/walks.h"
-#include "harness/check.h"
 
 enum { TEXT_BYTES = 256 };
 

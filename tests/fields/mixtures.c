@@ -6,7 +6,6 @@
 
 #include "fields/change.h"
 #include "fields/walks.h"
-#include "harness/check.h"
 #include "harness/random.h"
 
 /* A draw of the round: reproducible by the call, the round and the purpose. */

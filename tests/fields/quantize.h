@@ -3,7 +3,6 @@
 #define FIELDS_QUANTIZE_H
 
 #include "fields/fields.h"
-#include "harness/check.h"
 
 enum { TENSORS = 2, LONG = 300, ELEMENTS = 40, ROWS = 3 };  /* the second item of a long list and those behind it are empty */
 

@@ -3,7 +3,6 @@
 #define FIELDS_RANKS_H
 
 #include "fields/fields.h"
-#include "harness/check.h"
 
 enum { EXCHANGED_ROWS = 6, ROW_BYTES = 5, UPDATES = 2 };
 

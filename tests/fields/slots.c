@@ -4,7 +4,6 @@
 #include <ctype.h>
 
 #include "harness/buffer.h"
-#include "harness/check.h"
 
 enum { ROOM = FIELDS_ROOM, MOST_STRUCT = 1024, HOST_BYTES = 1 << 16,
        BEHIND = 20 * ROOM };  /* for what families place behind the last home */
@@ -32,8 +31,7 @@ static char kept[MOST_PARTS][MOST_STRUCT];
 /* ---- memory ---- */
 
 static void make_images(struct space *space) {
-    space->before = malloc(2 * space->bytes);
-    check(space->before, "no memory");
+    space->before = zeroed(2 * space->bytes);
     space->base = space->before + space->bytes;
     space->used = space->bytes;
 }

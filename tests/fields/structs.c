@@ -4,7 +4,6 @@
  */
 #include "fields/change.h"
 #include "fields/walks.h"
-#include "harness/check.h"
 
 enum { MARK = 0x51550000, MARK_BITS = 16 };
 

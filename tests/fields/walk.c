@@ -4,7 +4,6 @@
  */
 #include "fields/change.h"
 #include "fields/walks.h"
-#include "harness/check.h"
 
 /* ---- ignored fields ---- */
 

@@ -8,17 +8,14 @@
 #include "fields/adam.h"
 #include "fields/slots.h"
 
-Test(fields_adam, each_call) {
-    fields_open(QUERN_ADAM);
+TEST_FIELDS(fields_adam, each_call, QUERN_ADAM) {
     WALK_EACH(adam_calls, destroy_plans);
-    fields_close();
 }
 
 /* ---- several fields ---- */
 
-Test(fields_adam, masters) {
+TEST_FIELDS(fields_adam, masters, QUERN_ADAM) {
     quern_adam_args *a = &adam_args;
-    fields_open(QUERN_ADAM);
     fields_prepare(&calls_of_quern_adam[0]);
     REFUSED(a->param_dtype = QUERN_F16, QUERN_INVALID_DTYPE, "args.master_dtype is remainder with f16 parameters: expected bf16 "
             "ones, which the remainder completes to fp32");
@@ -28,22 +25,18 @@ Test(fields_adam, masters) {
             "ones, which the remainder completes to fp32");
     REFUSED((a->tensor_count = 0, a->tensor_size = 0), QUERN_INVALID_STRUCT_SIZE,
             "args.tensor_size is 0: expected 112 (as QUERN_ADAM_ARGS_INIT sets)");
-    fields_close();
 }
 
 /* Only the counter of steps on the device needs a workspace. */
-Test(fields_adam, workspace) {
-    fields_open(QUERN_ADAM);
+TEST_FIELDS(fields_adam, workspace, QUERN_ADAM) {
     fields_prepare(&calls_of_quern_adam_workspace[0]);
     const size_t bytes = *parameters_of_quern_adam_workspace.bytes;
     check(bytes == 0, "%zu bytes without control.step", bytes);
-    fields_close();
 }
 
 /* An older program's tensors are shorter: what they lack counts as 0, and what lies behind them is not read. */
-Test(fields_adam, older_tensors) {
+TEST_FIELDS(fields_adam, older_tensors, QUERN_ADAM) {
     enum { OLDEST = offsetof(quern_adam_tensor, m_scale) };
-    fields_open(QUERN_ADAM);
     for (size_t size = OLDEST; size < sizeof(quern_adam_tensor); size += sizeof(void *)) {
         char list[TENSORS * sizeof(quern_adam_tensor)];
         fields_prepare(&calls_of_quern_adam[1]);
@@ -56,13 +49,11 @@ Test(fields_adam, older_tensors) {
         check(fields_digest() == digest, "tensors of %zu bytes give other bits", size);
         fields_restore(&calls_of_quern_adam[1]);
     }
-    fields_close();
 }
 
 /* The gradients of one call replace those of a plan, and are checked as those of a list. */
-Test(fields_adam, gradients_beside_a_plan) {
+TEST_FIELDS(fields_adam, gradients_beside_a_plan, QUERN_ADAM) {
     const struct call *const planned = &calls_of_quern_adam[4];
-    fields_open(QUERN_ADAM);
     fields_prepare(planned);
     char *const first = fields_arena(), *const last = first + FIELDS_ARENA - 4096;  /* behind the last home */
     void *grads[TENSORS] = {last, last + 1024};
@@ -80,7 +71,6 @@ Test(fields_adam, gradients_beside_a_plan) {
     grads[1] = (char *)adam_tensors[1].v + 4;
     REFUSED(adam_args.grads = grads, QUERN_INVALID_ARGUMENT, "args.tensors[1].v overlaps args.tensors[1].grad");
     destroy_plans();
-    fields_close();
 }
 
 /* ---- saved states ---- */
@@ -90,11 +80,10 @@ static void change_saved(size_t place, size_t bytes, int value) {
 }
 
 /* Each is found before those that were made before it. */
-Test(fields_adam, saved_states) {
+TEST_FIELDS(fields_adam, saved_states, QUERN_ADAM) {
     static const char types[] = "saved cannot be read as a saved state: its types are not those of a saved state";
     size_t *bytes = &parameters_of_quern_adam_load.bytes;
     enum { HEADER = 64, COUNTS = 2 * sizeof(int64_t) };
-    fields_open(QUERN_ADAM);
     fields_prepare(&calls_of_quern_adam_load[0]);
     REFUSED(*bytes = HEADER + 7, QUERN_INVALID_ARGUMENT, "saved cannot be read as a saved state: it is shorter than a header");
     change_saved(*bytes - 1, 1, 0x5a);
@@ -113,5 +102,4 @@ Test(fields_adam, saved_states) {
     REFUSED((void)0, QUERN_INVALID_ARGUMENT, "saved is of version 3: expected 1 or 2");
     change_saved(0, 1, 'q');
     REFUSED((void)0, QUERN_INVALID_ARGUMENT, "saved cannot be read as a saved state: it does not begin with QUERNADM");
-    fields_close();
 }

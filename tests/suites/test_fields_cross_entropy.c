@@ -6,7 +6,6 @@
  * Runs on: cpu, one emulated, gpu.
  */
 #include "fields/cross_entropy.h"
-#include "harness/check.h"
 #include "harness/host_product.h"
 
 static quern_status multiply(UNUSED void *user, const quern_gemm_args *product, UNUSED void *stream) {
@@ -16,37 +15,30 @@ static quern_status multiply(UNUSED void *user, const quern_gemm_args *product, 
 
 /* ---- the table ---- */
 
-Test(fields_cross_entropy, each_call) {
-    fields_open(QUERN_CROSS_ENTROPY);
+TEST_FIELDS(fields_cross_entropy, each_call, QUERN_CROSS_ENTROPY) {
     for (size_t i = 0; i < COUNT(loss_calls); i++) fields_walk(loss_calls[i]);
-    fields_close();
 }
 
-Test(fields_cross_entropy, each_call_of_the_last_layer) {
+TEST_FIELDS(fields_cross_entropy, each_call_of_the_last_layer, QUERN_CROSS_ENTROPY) {
     layer_gemm = multiply;
-    fields_open(QUERN_CROSS_ENTROPY);
     for (size_t i = 0; i < COUNT(layer_calls); i++) fields_walk(layer_calls[i]);
-    fields_close();
 }
 
-Test(fields_cross_entropy, each_call_in_place) {
+TEST_FIELDS(fields_cross_entropy, each_call_in_place, QUERN_CROSS_ENTROPY) {
     layer_gemm = multiply;
     strides.logits = GRAD_STRIDE;
-    fields_open(QUERN_CROSS_ENTROPY);
     for (size_t i = 0; i < COUNT(calls_in_place); i++) fields_walk(&calls_in_place[i]);
-    fields_close();
 }
 
 /* ---- several fields ---- */
 
 #define MOST_OF_A_BUFFER ", since no buffer has more than 2^47 bytes"
 
-Test(fields_cross_entropy, lengths_of_rows) {
+TEST_FIELDS(fields_cross_entropy, lengths_of_rows, QUERN_CROSS_ENTROPY) {
     quern_cross_entropy_args *a = &loss_args;
     const int64_t longest = (int64_t)1 << 41;
     static const char no_report[] = "args.report is NULL: expected a report, in which a GPU tells of bad labels if "
                                     "strict_labels is 1";
-    fields_open(QUERN_CROSS_ENTROPY);
     fields_prepare(&call_of_quern_cross_entropy);
     REFUSED((a->padded_vocab = 0, a->grad_stride = 9), QUERN_INVALID_SHAPE, "args.grad_stride is 9: expected at least vocab, 10");
     REFUSED((a->rows = 64, a->vocab = longest, a->padded_vocab = a->logits_stride = 0), QUERN_INVALID_SHAPE,
@@ -63,14 +55,12 @@ Test(fields_cross_entropy, lengths_of_rows) {
             "bytes");
     if (fields_device.kind == QUERN_CUDA)
         REFUSED((a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER, no_report);
-    fields_close();
 }
 
-Test(fields_cross_entropy, in_place) {
+TEST_FIELDS(fields_cross_entropy, in_place, QUERN_CROSS_ENTROPY) {
     quern_cross_entropy_args *a = &loss_args;
     quern_linear_cross_entropy_args *layer = &layer_args;
     layer_gemm = multiply;
-    fields_open(QUERN_CROSS_ENTROPY);
     fields_prepare(&call_of_quern_cross_entropy);
     void *const logits = (void *)(uintptr_t)a->logits;
     REFUSED(a->grad = logits, QUERN_INVALID_SHAPE,
@@ -87,11 +77,10 @@ Test(fields_cross_entropy, in_place) {
             "args.d_hidden_stride is 7 in place of hidden with stride 6: expected the same");
     fields_prepare(&call_of_quern_linear_cross_entropy_workspace);
     ACCEPTED(layer->chunk_rows = INT64_MAX);  /* more rows than there are */
-    fields_close();
 }
 
 /* Without rows everything else than class weights, sums and the report has no bytes, wherever it is, and may be NULL. */
-Test(fields_cross_entropy, no_rows) {
+TEST_FIELDS(fields_cross_entropy, no_rows, QUERN_CROSS_ENTROPY) {
     static const size_t of_rows[] = {
 #define PLACE(field) offsetof(quern_cross_entropy_args, field)
         PLACE(logits), PLACE(labels), PLACE(grad), PLACE(grad_loss), PLACE(lse), PLACE(log_prob), PLACE(entropy), PLACE(argmax),
@@ -101,7 +90,6 @@ Test(fields_cross_entropy, no_rows) {
     quern_linear_cross_entropy_args *layer = &layer_args;
     quern_linear_cross_entropy__parameters *given = &parameters_of_quern_linear_cross_entropy;
     layer_gemm = multiply;
-    fields_open(QUERN_CROSS_ENTROPY);
     for (int i = 0; i < 12; i++) {
         fields_prepare(calls[i % 4]);
         /* No row has an upstream gradient, so nothing is subtracted from its address. */
@@ -118,15 +106,13 @@ Test(fields_cross_entropy, no_rows) {
     ACCEPTED((layer->loss.rows = 0, layer->weight = NULL, layer->hidden = NULL, layer->d_hidden = NULL, layer->loss.labels = NULL));
     ACCEPTED((layer->loss.rows = 0, layer->loss.reduction = QUERN_REDUCTION_NONE, layer->loss.loss = NULL, layer->weight = NULL,
               layer->hidden = NULL, given->workspace = NULL, given->workspace_bytes = 0));
-    fields_close();
 }
 
 /* Upstream gradients that are read backwards, and one value for all rows. */
-Test(fields_cross_entropy, places_of_upstream_gradients) {
+TEST_FIELDS(fields_cross_entropy, places_of_upstream_gradients, QUERN_CROSS_ENTROPY) {
     quern_cross_entropy_args *a = &loss_args;
     static const char detail[] = "args.loss overlaps args.grad_loss: expected separate memory";
     enum { LAST = (ROWS - 1) * UPSTREAM_STRIDE };
-    fields_open(QUERN_CROSS_ENTROPY);
     fields_prepare(&call_of_quern_cross_entropy);
     float *const lowest = (float *)(uintptr_t)a->grad_loss;
 #define BACKWARDS(place) (a->grad_loss = lowest + LAST, a->grad_loss_stride = -UPSTREAM_STRIDE, a->loss = lowest + (place))
@@ -135,7 +121,6 @@ Test(fields_cross_entropy, places_of_upstream_gradients) {
     ACCEPTED(BACKWARDS(-1));
     ACCEPTED(BACKWARDS(LAST + 1));
     ACCEPTED((a->grad_loss_stride = 0, a->loss = lowest + LAST - 1));
-    fields_close();
 }
 
 /* ---- strides: the bits of the call whose rows follow each other ---- */
@@ -218,10 +203,9 @@ static void compare_upstream(const struct call *call, int64_t chunk) {
     compare(call, &given, &expected, "one upstream gradient");
 }
 
-Test(fields_cross_entropy, strides) {
+TEST_FIELDS(fields_cross_entropy, strides, QUERN_CROSS_ENTROPY) {
     const struct call *const calls[] = {&call_of_quern_cross_entropy, &call_of_quern_cross_entropy_stats,
                                         &call_of_quern_cross_entropy_gradient};
-    fields_open(QUERN_CROSS_ENTROPY);
     for (size_t i = 0; i < COUNT(calls); i++) {
         WITH(calls[i], logits, 0);
         WITH(calls[i], logits, VOCAB + 1);
@@ -235,14 +219,12 @@ Test(fields_cross_entropy, strides) {
         given.in_place = true, given.grad = 0, given.logits = PADDED + 2;
         compare(calls[i], &given, &contiguous, "the gradient in place");
     }
-    fields_close();
 }
 
 /* Each chunk is compared with the same one: the order in which d_weight is summed depends on it. */
-Test(fields_cross_entropy, strides_of_the_last_layer) {
+TEST_FIELDS(fields_cross_entropy, strides_of_the_last_layer, QUERN_CROSS_ENTROPY) {
     const struct call *const call = &call_of_quern_linear_cross_entropy;
     layer_gemm = multiply;
-    fields_open(QUERN_CROSS_ENTROPY);
     WITH(call, hidden, 0);
     WITH(call, hidden, 2 * WIDTH);
     WITH(call, weight, 0);
@@ -252,5 +234,4 @@ Test(fields_cross_entropy, strides_of_the_last_layer) {
     WITH(call, d_weight, 0);
     WITH(call, d_weight, 2 * WIDTH);
     for (int64_t chunk = 1; chunk <= ROWS; chunk++) compare_upstream(call, chunk);
-    fields_close();
 }

@@ -7,10 +7,8 @@
  */
 #include "fields/gradients.h"
 
-Test(fields_gradients, each_call) {
-    fields_open(QUERN_ADAM);
+TEST_FIELDS(fields_gradients, each_call, QUERN_ADAM) {
     WALK_EACH(gradient_calls, destroy_plans);
-    fields_close();
 }
 
 /* ---- several fields ---- */
@@ -21,11 +19,10 @@ static void make_plan_without_groups(quern_accumulate_plan **plan) {
     check_ok(quern_accumulate_plan_create(fields_device.quern, &args, plan));
 }
 
-Test(fields_gradients, groups) {
+TEST_FIELDS(fields_gradients, groups, QUERN_ADAM) {
     static const int32_t beyond[GRADIENTS] = {-1, 1}, negative[GRADIENTS] = {0, -2};
     quern_accumulate_args *a = &sum_args;
     quern_accumulate_plan *plan;
-    fields_open(QUERN_ADAM);
     for (const struct call *call = calls_of_quern_accumulate; call->name; call++) {
         fields_prepare(call);
         if (call->parts[1].column == SUM_OF_PLAN) {
@@ -54,5 +51,4 @@ Test(fields_gradients, groups) {
     REFUSED((a->gradient_count = 0, a->gradient_size = 0), QUERN_INVALID_STRUCT_SIZE,
             "args.gradient_size is 0: expected 24 (as the struct's initialiser sets)");
     quern_accumulate_plan_destroy(plan);
-    fields_close();
 }

@@ -5,7 +5,6 @@
  * Runs on: one cpu, one emulated, gpu.
  */
 #include "fields/products.h"
-#include "harness/check.h"
 
 Test(fields_products, each_call) {
     fields_open(QUERN_CROSS_ENTROPY);

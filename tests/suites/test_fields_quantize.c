@@ -7,10 +7,8 @@
 #include "fields/quantize.h"
 #include "fields/slots.h"
 
-Test(fields_quantize, each_call) {
-    fields_open(QUERN_QUANTIZE);
+TEST_FIELDS(fields_quantize, each_call, QUERN_QUANTIZE) {
     WALK_EACH(quantize_calls, destroy_plans);
-    fields_close();
 }
 
 /* ---- several fields ---- */
@@ -31,11 +29,10 @@ static void check_older_tensors(const struct call *call, size_t size) {
     fields_restore(call);
 }
 
-Test(fields_quantize, matrices) {
+TEST_FIELDS(fields_quantize, matrices, QUERN_QUANTIZE) {
     enum { OLDEST = offsetof(quern_quantize_tensor, columns) };
     const struct call *const whole = &calls_of_quern_quantize[0], *call = whole;
     static const char detail[] = "args.tensors[0].columns is 0: expected a divisor of the count, 40";
-    fields_open(QUERN_QUANTIZE);
     for (size_t size = OLDEST; size < sizeof *tensors; size += sizeof(void *)) check_older_tensors(whole, size);
     fields_prepare(whole);
     REFUSED(tensors[0].transposed = tensors[0].output, QUERN_INVALID_SHAPE, detail);
@@ -44,5 +41,4 @@ Test(fields_quantize, matrices) {
     while (call->parts[1].column != BLOCKS) call++;
     fields_prepare(call);
     REFUSED(quantize_args.tensor_size = OLDEST, QUERN_INVALID_SHAPE, detail);
-    fields_close();
 }

@@ -24,11 +24,11 @@ static void close_group(void) {
     fields_close();
 }
 
-Test(fields_ranks, each_call) {
-    open_group();
+#define TEST_GROUP_FIELDS(suite, name) TEST_BETWEEN(open_group(), close_group(), suite, name)
+
+TEST_GROUP_FIELDS(fields_ranks, each_call) {
     WALK_EACH(rank_calls, NULL);
     if (has_collectives()) WALK_EACH(collective_calls, NULL);
-    close_group();
 }
 
 /* ---- several fields, and memory of several kinds ---- */
@@ -42,11 +42,10 @@ static void *freed_memory(void) {
 
 #define PLACE " bytes within one quern_symmetric_alloc, at the same place on every member"
 
-Test(fields_ranks, memory_of_chunks) {
+TEST_GROUP_FIELDS(fields_ranks, memory_of_chunks) {
     static _Alignas(64) char own[FIELDS_ROOM];
     quern_quantize_chunks_args *a = &chunks_args;
     if (!has_collectives()) cr_skip_test("a GPU takes chunks only in groups with peers");
-    open_group();
     fields_prepare(&calls_of_quern_quantize_chunks[0]);
     void *const freed = freed_memory();
     REFUSED(a->output = own, QUERN_INVALID_ARGUMENT, "args.output is not symmetric memory of this group: expected 63" PLACE);
@@ -60,14 +59,12 @@ Test(fields_ranks, memory_of_chunks) {
             "args.ready is not symmetric memory of this group: expected 12" PLACE);
     ACCEPTED(a->output = end - 63);
     ACCEPTED(a->ready = (uint32_t *)(void *)(end - 12));
-    close_group();
 }
 
-Test(fields_ranks, shapes_of_chunks) {
+TEST_GROUP_FIELDS(fields_ranks, shapes_of_chunks) {
     static const int orders[][CHUNK_COUNT] = {{0, 3, 1}, {-1, 0, 1}, {0, 2, 0}};
     quern_quantize_chunks_args *a = &chunks_args;
     if (!has_collectives()) cr_skip_test("a GPU takes chunks only in groups with peers");
-    open_group();
     fields_prepare(&calls_of_quern_quantize_chunks[0]);
     REFUSED(a->order = orders[0], QUERN_INVALID_ARGUMENT, "args.order[1] is 3: expected a chunk from 0 to 2");
     REFUSED(a->order = orders[1], QUERN_INVALID_ARGUMENT, "args.order[0] is -1: expected a chunk from 0 to 2");
@@ -83,12 +80,10 @@ Test(fields_ranks, shapes_of_chunks) {
                 i ? "args.chunk_rows is 3, which divides 8388608 rows into 2796203 chunks: expected at most 1024 chunks"
                   : "args.rows is 8388608 with args.columns 8388608, of 1 members: expected at most 2^47 bytes of input and of "
                     "output");
-    close_group();
 }
 
 /* A GPU's plan takes no other value than 0. */
-Test(fields_ranks, metadata_of_a_plan) {
-    open_group();
+TEST_GROUP_FIELDS(fields_ranks, metadata_of_a_plan) {
     const bool is_gpu = test_kind() == QUERN_CUDA;
     for (int value = -1; value <= is_gpu; value += 2) {
         fields_prepare(&calls_of_quern_ragged_plan_create[0]);
@@ -97,13 +92,11 @@ Test(fields_ranks, metadata_of_a_plan) {
                       is_gpu ? "args.metadata_on_device is set: a plan takes metadata in host memory"
                              : "args.metadata_on_device is -1: expected 0 to 1");
     }
-    close_group();
 }
 
-Test(fields_ranks, memory_that_was_freed) {
+TEST_GROUP_FIELDS(fields_ranks, memory_that_was_freed) {
     quern_ragged_all_to_all_args *a = &exchange_args;
     void **const workspace = &parameters_of_quern_ragged_all_to_all.workspace;
-    open_group();
     fields_prepare(&calls_of_quern_ragged_all_to_all[0]);
     void *const freed = freed_memory();
     REFUSED(*workspace = freed, QUERN_INVALID_ARGUMENT, "workspace is in symmetric memory that was freed");
@@ -114,5 +107,4 @@ Test(fields_ranks, memory_that_was_freed) {
         REFUSED(collective_args.input = freed, QUERN_INVALID_ARGUMENT, "args.input is in symmetric memory that was freed");
         REFUSED(collective_args.output = freed, QUERN_INVALID_ARGUMENT, "args.output is in symmetric memory that was freed");
     }
-    close_group();
 }
