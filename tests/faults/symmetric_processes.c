@@ -1140,13 +1140,9 @@ struct case_row {
 /* The reason, and a call of the driver that fails. */
 #define NO_MULTICAST(name, layouts, why, ...) \
     CASE("no multicast: " name, layouts, have_no_multicast, .user = why, .environment = {MULTICAST, __VA_ARGS__})
-#define REFUSED(name, call, refusal) CASE(name, TWO, be_refused, .user = refusal, .environment = {FAIL(call)})
+#define REFUSED(name, call, status, why) \
+    CASE(name, TWO, be_refused, .user = &(const struct refusal){status, why}, .environment = {FAIL(call)})
 
-static const struct refusal no_memory = {QUERN_OUT_OF_MEMORY, "rank 0: cuMemCreate of 2097152 bytes for rank 0"},
-                            no_segment = {QUERN_CUDA_ERROR, "rank 0: cuMemHostRegister of the group's segment"},
-                            no_export = {QUERN_CUDA_ERROR, "rank 0: cuMemExportToShareableHandle"},
-                            no_import = {QUERN_CUDA_ERROR, "rank 0: cuMemImportFromShareableHandle"};
-static const int first = 0, last = 2;
 static const char *const yes = "yes";
 
 static const struct case_row cases[] = {
@@ -1214,13 +1210,14 @@ static const struct case_row cases[] = {
          .environment = {PEERS("none"), "QUERN_EMULATOR_HOST_POINTERS=other"}),
     CASE("peer access that loses writes", ONE | TWO, use_pinned_memory, .user = IS_LOST, .environment = {PEERS("lies")}),
     CASE("peer access without fills", ONE, be_probed_by_copies, .environment = {PEERS("unfilled")}),
-    REFUSED("no memory for pads", "cuMemCreate:2", &no_memory),
-    REFUSED("a segment that cannot be registered", "cuMemHostRegister_v2:1", &no_segment),
-    REFUSED("no export", "cuMemExportToShareableHandle:1", &no_export),
-    REFUSED("no import", "cuMemImportFromShareableHandle:1", &no_import),
+    REFUSED("no memory for pads", "cuMemCreate:2", QUERN_OUT_OF_MEMORY, "rank 0: cuMemCreate of 2097152 bytes for rank 0"),
+    REFUSED("a segment that cannot be registered", "cuMemHostRegister_v2:1", QUERN_CUDA_ERROR,
+            "rank 0: cuMemHostRegister of the group's segment"),
+    REFUSED("no export", "cuMemExportToShareableHandle:1", QUERN_CUDA_ERROR, "rank 0: cuMemExportToShareableHandle"),
+    REFUSED("no import", "cuMemImportFromShareableHandle:1", QUERN_CUDA_ERROR, "rank 0: cuMemImportFromShareableHandle"),
     CASE("sharing without leave", PAIR_ON_ONE, be_refused_to_share),
-    CASE("a CPU among GPUs, the first", PROCESSES_ON_TWO, mix_kinds, .user = &first),
-    CASE("a CPU among GPUs, the last", PROCESSES_ON_TWO, mix_kinds, .user = &last),
+    CASE("a CPU among GPUs, the first", PROCESSES_ON_TWO, mix_kinds, .user = &(const int){0}),
+    CASE("a CPU among GPUs, the last", PROCESSES_ON_TWO, mix_kinds, .user = &(const int){2}),
     CASE("streams in turn", ONE | TWO, change_streams),
     CASE("a stream held up", ONE, follow_another_stream),
     CASE("nothing waits between two launches", ONE, wait_for_no_launch, .environment = {"QUERN_EMULATOR_WAITS=1"},
@@ -1325,14 +1322,11 @@ static quern_status run_process(struct rank *rank) {
 }
 
 static bool run_case(const char *name, const struct run *run) {
-    bool may_die[QUERN_MAX_RANKS + 1] = {false};
-    may_die[1] = run->row->loses_one;
     set_environment(run->row, &run->layout);
-    struct rank_run *started = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = run->layout.processes,
-                                                           .function = run_process, .user = run, .shared_bytes = SHARED_BYTES});
-    const char *wrong = ranks_wait(started, may_die);
+    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = run->layout.processes, .user = run,
+                                                  .function = run_process, .shared_bytes = SHARED_BYTES,
+                                                  .may_die = (unsigned)run->row->loses_one << 1});
     if (wrong) printf("%s: %s", name, wrong);
-    ranks_close(started);
     return !wrong;
 }
 

@@ -2,10 +2,9 @@
 #include "harness/carrier.h"
 
 #include <sys/socket.h>
-#include <time.h>
 
 #include "harness/random.h"
-#include "harness/standard.h"
+#include "harness/ranks.h"
 
 enum { REQUESTS = 512, MOST_DELAY = 3, SMALLEST_TAGS = 1024, DEFAULT_LONGEST = 100000 };
 
@@ -71,12 +70,6 @@ static uint64_t digest_of(const unsigned char *data, size_t bytes) {
 
 /* ---- progress ---- */
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static void take_packets(struct carrier_end *end, int rank) {
     for (;;) {
         const ssize_t read = recv(end->net->socket[end->rank][rank], end->packet, sizeof(struct label) + end->choice.longest,
@@ -85,7 +78,7 @@ static void take_packets(struct carrier_end *end, int rank) {
         struct parcel *parcel = malloc(sizeof *parcel + (size_t)read), **last = &end->parcels;
         if (!parcel) abort();
         *parcel = (struct parcel){.rank = rank, .delay = draw(end, MOST_DELAY), .bytes = (size_t)read - sizeof parcel->label,
-                                  .due = end->rank == end->choice.culprit ? now() + end->choice.late * 1e-3 : 0};
+                                  .due = end->rank == end->choice.culprit ? rank_now() + end->choice.late * 1e-3 : 0};
         memcpy(&parcel->label, end->packet, sizeof parcel->label);
         memcpy(parcel->data, end->packet + sizeof parcel->label, parcel->bytes);
         while (*last) last = &(*last)->next;
@@ -114,7 +107,7 @@ static void try_send(struct carrier_end *end, struct request *request) {
 static void try_receive(struct carrier_end *end, struct request *request) {
     for (struct parcel **link = &end->parcels, *parcel; (parcel = *link); link = &parcel->next) {
         if (parcel->rank != request->rank || parcel->label.group != request->group || parcel->label.tag != request->tag) continue;
-        if (parcel->delay-- > 0 || (parcel->due > 0 && now() < parcel->due)) return;
+        if (parcel->delay-- > 0 || (parcel->due > 0 && rank_now() < parcel->due)) return;
         const bool fits = parcel->bytes <= request->bytes;
         if (digest_of(request->data, request->bytes) != request->digest)
             complain("memory was written", request->rank, request->tag);
