@@ -35,30 +35,31 @@ struct direct_roots {
 
 struct shifted_roots {
     float origin;
-    row_options options;
 
-    __device__ __forceinline__ shifted_roots(float origin, const row_options &options) : origin(origin), options(options) {}
-    __device__ __forceinline__ float operator()(float x) const {
-        return exp2_flushed(options.above(x, origin) * (0.5f * LOG2_E));
-    }
+    __device__ __forceinline__ shifted_roots(float origin, const row_options &) : origin(origin) {}
+    __device__ __forceinline__ float operator()(float y) const { return of_distance(y - origin); }
+    static __device__ __forceinline__ float of_distance(float distance) { return exp2_flushed(distance * (0.5f * LOG2_E)); }
 };
 
 /*
  * Computes gradients from logits: (coefficient + tilt * (y - origin)) * exp(y - origin).  The exponential is the square of a root,
- * which is never so small that it is flushed to 0.  Columns count from the first one of the row or part.
+ * which is never so small that it is flushed to 0.  Columns count from the first one of the row or part.  POLICY: the row has a
+ * temperature or a tilt.
  */
-template <bool TILTED> struct row_gradient {
+template <bool POLICY> struct row_gradient {
     row_factors factors;
     int64_t label;
     either<DIRECT, direct_roots, shifted_roots>::type root_of;
 #if QUERN_FULL
     const quern_cross_entropy_problem &problem;
     const row_options &options;
+    shifted_exponentials near_origin;
     int64_t first;
 
     __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &p, const row_options &o, const row_factors &f,
                                             int64_t label_column, int64_t first_column)
-        : factors(f), label(label_column - first_column), root_of(f.origin, o), problem(p), options(o), first(first_column) {}
+        : factors(f), label(label_column - first_column), root_of(f.origin, o), problem(p), options(o), near_origin(f.origin, o),
+          first(first_column) {}
 #else
 
     __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &, const row_options &o, const row_factors &f,
@@ -95,13 +96,13 @@ template <bool TILTED> struct row_gradient {
 #endif
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            const float root = root_of(x[i]);
 #if QUERN_FULL
-            const float other = root * slope[i];
-            const float distance = fmaxf(options.distance(x[i], factors.origin), LEAST_DISTANCE);
-            const float factor = TILTED ? __fmaf_rn(factors.tilt, distance, factors.coefficient) : factors.coefficient;
+            const float distance = POLICY ? near_origin.distance(x[i], factors.origin) : x[i] - factors.origin;
+            const float root = shifted_roots::of_distance(distance), other = root * slope[i];
+            const float raised = __fmaf_rn(factors.tilt, fmaxf(distance, LEAST_DISTANCE), factors.coefficient);
+            const float factor = POLICY ? raised : factors.coefficient;
 #else
-            const float other = root, factor = factors.coefficient;
+            const float root = root_of(x[i]), other = root, factor = factors.coefficient;
 #endif
             const float half = root * factor;
             /* Adds the rounding errors of half and of the coefficient, so that an fp32 product is rounded once. */
@@ -128,8 +129,8 @@ template <bool TILTED> struct row_gradient {
     }
 };
 
-template <bool TILTED>
-static __device__ __forceinline__ void store_gradient(const row_gradient<TILTED> &gradient, const uint32_t *word, char *grad,
+template <bool POLICY>
+static __device__ __forceinline__ void store_gradient(const row_gradient<POLICY> &gradient, const uint32_t *word, char *grad,
                                                       int64_t column, bool aligned) {
     uint32_t rounded[VECTOR_WORDS];
 #pragma unroll
@@ -150,8 +151,8 @@ static __device__ __forceinline__ void store_gradient(const row_gradient<TILTED>
     }
 }
 
-template <bool TILTED>
-static __device__ __forceinline__ void store_edge(const row_gradient<TILTED> &gradient, const row_layout &layout,
+template <bool POLICY>
+static __device__ __forceinline__ void store_edge(const row_gradient<POLICY> &gradient, const row_layout &layout,
                                                   const void *logits, char *grad) {
     if ((int)threadIdx.x < layout.edge) {
         const int64_t column = layout.edge_column(threadIdx.x);
@@ -162,8 +163,8 @@ static __device__ __forceinline__ void store_edge(const row_gradient<TILTED> &gr
 }
 
 /* From logits in global memory, backwards.  A thread reads only the columns that it writes, so grad may alias the logits. */
-template <bool TILTED>
-static __device__ __forceinline__ void store_streamed_columns(const row_gradient<TILTED> &gradient, const char *logits, char *grad,
+template <bool POLICY>
+static __device__ __forceinline__ void store_streamed_columns(const row_gradient<POLICY> &gradient, const char *logits, char *grad,
                                                               int64_t columns) {
     const row_layout layout(logits, columns);
     store_edge(gradient, layout, logits, grad);
@@ -186,12 +187,12 @@ static __device__ __forceinline__ void store_streamed_columns(const row_gradient
     }
 }
 
-/* Of columns from a first one on: of a row or a part.  The loop with the gradient of the entropy is another one. */
+/* Of columns from a first one on: of a row or a part.  The loop for a policy is another one. */
 static __device__ __forceinline__ void store_streamed_gradient(const quern_cross_entropy_problem &problem,
                                                                const row_options &options, const row_factors &factors,
                                                                int64_t label_column, int64_t first, const char *logits, char *grad,
                                                                int64_t columns) {
-    if (QUERN_FULL && factors.tilt != 0.0f) {
+    if (QUERN_FULL && (factors.tilt != 0.0f || options.has_temperature())) {
         store_streamed_columns(row_gradient<QUERN_FULL>(problem, options, factors, label_column, first), logits, grad, columns);
     } else {
         store_streamed_columns(row_gradient<false>(problem, options, factors, label_column, first), logits, grad, columns);

@@ -20,15 +20,16 @@ struct row_options {
     __device__ __forceinline__ row_options(const quern_cross_entropy_problem &problem, int64_t row)
         : cap(problem.softcap), inverse_temperature(inverse_temperature_of(problem, row)) {}
     __device__ __forceinline__ float y_of(float x) const { return (cap.cap != 0 ? cap(x) : x) * inverse_temperature; }
-    /* y - origin of a capped logit: in one operation, or from the rounded y, as exponentials have it if their shift is 0. */
+    __device__ __forceinline__ bool has_temperature() const { return inverse_temperature != 1.0f; }
+    /* y - origin of a capped logit, in one operation. */
     __device__ __forceinline__ float above(float x, float origin) const { return __fmaf_rn(x, inverse_temperature, -origin); }
-    __device__ __forceinline__ float distance(float x, float origin) const { return x * inverse_temperature - origin; }
 };
 #else
 
 struct row_options {
     __device__ __forceinline__ row_options(const quern_cross_entropy_problem &, int64_t) {}
     __device__ __forceinline__ float y_of(float x) const { return x; }
+    __device__ __forceinline__ bool has_temperature() const { return false; }
     __device__ __forceinline__ float above(float x, float origin) const { return x - origin; }
 };
 #endif

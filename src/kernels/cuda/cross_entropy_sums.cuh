@@ -47,6 +47,12 @@ struct shifted_exponentials {
     __device__ __forceinline__ shifted_exponentials(float largest, const row_options &options)
         : shift(shift_of(largest)), scale(scale_of(largest)), options(options) {}
 
+    /*
+     * y - origin, from the y of the exponentials: it is rounded if the shift is 0, else its distance from the shift.  Another one
+     * would be an error of a small entropy.
+     */
+    __device__ __forceinline__ float distance(float x, float origin) const { return options.above(x, shift) + (shift - origin); }
+
     /* x: a capped logit. */
     __device__ __forceinline__ float operator()(float x) const {
         const float above = options.above(x, shift);
@@ -126,7 +132,7 @@ struct lane_sums {
         if (problem.wants_moment) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
-                moment += e[i] != 0 ? options.distance(x[i], offset) * e[i] : 0.0f;
+                moment += e[i] != 0 ? exponential.distance(x[i], offset) * e[i] : 0.0f;
             }
         }
         if (problem.label_smoothing != 0) {
@@ -135,7 +141,7 @@ struct lane_sums {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 const float own = column + i == part.label ? 0.0f : weight[i];
-                weighted += product_or_zero(own, options.distance(x[i], offset));
+                weighted += product_or_zero(own, exponential.distance(x[i], offset));
                 weights += own;
             }
         }
