@@ -84,6 +84,13 @@ static const char *remedy(CUresult error) {
     return "no remedy is known";
 }
 
+/* Of other calls, where the driver's text does not say what to do. */
+static const char *hint(CUresult error) {
+    return error == CUDA_ERROR_DEVICE_UNAVAILABLE ? "; another process has the GPU to itself, or it serves none (compute mode)"
+           : error == CUDA_ERROR_INVALID_HANDLE   ? "; a stream must be of the device's primary context"
+                                                  : "";
+}
+
 static void open_driver(void) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -138,7 +145,7 @@ void quern_cuda_describe(CUresult error, const char *what, char *buffer, size_t 
     const char *text = NULL;
     struct quern_text whole = quern_text_begin(buffer, bytes);
     if (driver.functions.error_string(error, &text) != CUDA_SUCCESS || !text) text = "no description";
-    quern_text_add(&whole, "%s: %s (%s)", what, describe(error), text);
+    quern_text_add(&whole, "%s: %s (%s)%s", what, describe(error), text, hint(error));
 }
 
 bool quern_cuda_is_sticky(CUresult error) {

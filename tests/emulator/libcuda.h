@@ -24,7 +24,8 @@ typedef int Result;
 typedef unsigned long long DevicePointer;
 
 enum Error : int {
-  success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, no_device = 100, invalid_device = 101,
+  success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, device_unavailable = 46,
+  no_device = 100, invalid_device = 101,
   invalid_image = 200, invalid_context = 201, map_failed = 205, no_binary_for_gpu = 209, peer_access_unsupported = 217,
   invalid_ptx = 218, unsupported_ptx = 222, shared_object_init_failed = 303, invalid_handle = 400, illegal_state = 401,
   not_found = 500,

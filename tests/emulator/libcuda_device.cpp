@@ -249,6 +249,7 @@ API Result cuDeviceGetP2PAttribute(int *value, int attribute, int from, int to) 
 
 API Result cuDevicePrimaryCtxRetain(Context **context, int device) {
   ENTER_DEVICE(d, device, initialization);
+  if (environment("QUERN_EMULATOR_MODE", 0) == 2) return device_unavailable;
   if (!d->context) {
     d->context = std::make_unique<Context>();
     d->context->device = d;

@@ -57,7 +57,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--emulated", nargs="?", const=devices.FIRST_EMULATED, metavar="TARGET",
                         help=f"the emulator in place of the driver, to try this command ({devices.FIRST_EMULATED})")
     parser.add_argument("--build-for", metavar="TARGET", help="only build, on a machine without a GPU, for the GPU of another one")
-    parser.add_argument("--driver", choices=sorted(machine.DRIVERS), default="580", help="of that machine, at least (580)")
+    parser.add_argument("--driver", choices=sorted(machine.DRIVERS), help="of that machine, at least (580)")
     parser.add_argument("--no-build", action="store_true", help="all but the build: --build-for has built elsewhere")
     parser.add_argument("--folder", default="build/gpu", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -66,6 +66,8 @@ def parse() -> argparse.Namespace:
         chosen.only.remove("build")
     if wrong := [stage for stage in chosen.only if stage not in STAGES]:
         parser.error(f"--only {wrong[0]}: expected some of {', '.join(STAGES)}")
+    if chosen.build_for and (chosen.emulated or chosen.no_build) or chosen.driver and not chosen.build_for:
+        parser.error("--build-for: expected neither --emulated nor --no-build; --driver: expected --build-for")
     if chosen.minutes <= 0 or chosen.jobs <= 0:
         parser.error("--minutes and --jobs: expected a number above 0")
     return chosen
@@ -323,7 +325,7 @@ def _gpu_and_ptxas(options: argparse.Namespace) -> tuple[machine.Gpu, Path | Non
     gpu = machine.elsewhere(options.build_for) if options.build_for else machine.real()
     if "build" not in options.only:
         return gpu, None
-    driver = machine.DRIVERS[options.driver] if options.build_for else devices.real_driver().version
+    driver = machine.DRIVERS[options.driver or "580"] if options.build_for else devices.real_driver().version
     return gpu, machine.assembler(GPU_TARGETS[gpu.target], driver)
 
 

@@ -41,6 +41,7 @@ DRIVERS = {
     "behind": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:12090"},
     "broken": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:999"},
     "empty": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:100"},
+    "prohibited": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_MODE": "2"},
     "unknown": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR": older_than_all()},
 }
 

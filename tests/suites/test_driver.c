@@ -8,12 +8,14 @@
  *   behind    the driver is that of CUDA 12.9, which loads no machine code of nvcc 13 for Hopper
  *   broken    the driver does not start
  *   empty     the driver works and finds no GPU
+ *   prohibited  the GPU serves no process
  *   unknown   there is a GPU, older than every target
  *
  * Runs on: driver.
  */
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
+#include "runtime/cuda_driver.h"
 
 static const struct {
     const char *driver;
@@ -74,6 +76,17 @@ Test(driver, kernels_for_a_newer_driver) {
     check_status(quern_device_open(QUERN_CUDA, 0, &device), QUERN_DRIVER_TOO_OLD);
     check(!device && strstr(error_detail(), "supports CUDA 12.9") && strstr(error_detail(), "need a driver for CUDA 13.0"), "%s",
           error_detail());
+}
+
+Test(driver, a_gpu_that_serves_no_process) {
+    if (strcmp(driver(), "prohibited")) cr_skip_test("QUERN_TEST_DRIVER is not prohibited");
+    quern_device *device = NULL;
+    check_status(quern_device_open(QUERN_CUDA, 0, &device), QUERN_CUDA_ERROR);
+    check(!device && strstr(error_detail(), "unavailable); another process has the GPU to itself, or it serves none"), "%s",
+          error_detail());
+    char text[200];
+    quern_cuda_describe(CUDA_ERROR_INVALID_HANDLE, "a launch", text, sizeof text);
+    check(strstr(text, "handle); a stream must be of the device's primary context"), "%s", text);
 }
 
 /* A GPU that fits no kernel can be opened and described; quern_prepare reports why it has no kernels. */
