@@ -1432,9 +1432,10 @@ typedef struct quern_group_args {
     int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
                                 for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
     const quern_hosts_args *hosts;  /* ranks of several hosts.  Copied.  NULL: all ranks are of this host */
-    int32_t progress;        /* 1: CPU ranks: threads of the library move the bytes of this rank's transfers while it makes no call on
+    int32_t progress;        /* 1: threads of the library move the bytes of this rank's transfers while it makes no call on
                                 them: one for ranks of its host, one for those of others.  They sleep while there is nothing to
-                                move.  Each rank chooses for itself; groups of a split or a shrink inherit it.  0: none */
+                                move.  quern_transfer_wait_on needs them.  Each rank chooses for itself; groups of a split or a
+                                shrink inherit it.  0: none */
     int progress_core;       /* the processor on which they run, 0 to 1,023; -1: any */
 } quern_group_args;
 
@@ -1451,7 +1452,7 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * process has the place of the rank, the call waits for its end, up to the limit.  The caller destroys each handle.
  * Errors: 1xxx about the arguments (a rank that is taken); QUERN_NOT_PREPARED; QUERN_NOT_SUPPORTED (CPUs and GPUs mixed; one GPU
  * for two ranks without share_gpu, or with fewer hardware queues than ranks; no room on a GPU for the waiting blocks of all groups
- * of the process; several GPUs driven by one thread under CUDA_LAUNCH_BLOCKING=1; progress of a GPU, or with a carrier whose
+ * of the process; several GPUs driven by one thread under CUDA_LAUNCH_BLOCKING=1; progress with a carrier whose
  * `threads` is 0); QUERN_SYSTEM_ERROR (no space in or no access to /dev/shm, a name that belongs to another user, no thread for
  * progress); QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks;
  * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks, another first_epoch or another failure_timeout).
@@ -2017,7 +2018,7 @@ QUERN_API quern_status quern_transfer_prepare(quern_group *group, const quern_tr
 /*
  * Begins a transfer, also again after it has completed.  Waits for no rank.  Until it is complete, what is sent must not change and
  * what is received must not be used.  On a GPU what the stream has so far comes before; it may be destroyed afterwards, and a later
- * use of the memory needs quern_transfer_wait.  Else the stream is NULL.  Between quern_transfer_begin and _end it begins with the
+ * use of the memory needs quern_transfer_wait or _wait_on.  Else the stream is NULL.  Between quern_transfer_begin and _end it begins with the
  * _end.
  * Errors: QUERN_INVALID_ARGUMENT if it is under way, or the stream is of another GPU; QUERN_NOT_SUPPORTED if the stream is being
  * captured; the status with which it has failed; QUERN_CUDA_ERROR; 4xxx.
@@ -2036,6 +2037,23 @@ QUERN_API quern_status quern_transfer_test(quern_transfer *transfer, int32_t *do
  * Errors: QUERN_INVALID_ARGUMENT if it was not started; the status with which it fails.
  */
 QUERN_API quern_status quern_transfer_wait(quern_transfer *transfer, double timeout);
+
+/*
+ * What is enqueued on the stream afterwards begins when a started transfer of a GPU is complete, as of quern_transfer_wait, or has
+ * failed.  The host does not wait.  Also for a transfer that is complete, and for several streams.  status: NULL, or memory of the
+ * GPU in which what follows on the stream finds 0 (QUERN_OK), or the quern_status with which the transfer has failed; then receive
+ * buffers may hold part of the data, and no rank writes them any more.  It must live until then.
+ * The limit is that of the arguments of the transfer, or the group's, from when the stream has come to the wait.  When it ends the
+ * transfer fails with QUERN_PEER_TIMEOUT, as in quern_transfer_wait, and so it does if a rank is lost, the group is poisoned or the
+ * transfer is cancelled or destroyed.  So no stream waits for ever.  Later calls on the transfer tell the host.
+ * The transfer stays under way until a call or a thread has seen its end: quern_transfer_test or _wait before it is started again.
+ * Calls that wait for the GPU, quern_group_destroy among them, wait for its streams.
+ * Errors: QUERN_INVALID_ARGUMENT if it was not started, is part of an open batch, the stream is of another context or the status is
+ * no memory that CUDA knows; QUERN_NOT_SUPPORTED on CPUs, which have no streams, in a group without quern_group_args.progress, if
+ * the stream is being captured, or is a default stream that ranks share; QUERN_OUT_OF_MEMORY if streams have 1,024 waits of the group
+ * handle before them; the status with which the transfer has failed; QUERN_CUDA_ERROR.  But for the last one nothing is enqueued.
+ */
+QUERN_API quern_status quern_transfer_wait_on(quern_transfer *transfer, void *stream, uint32_t *status);
 
 /*
  * Lets a transfer fail, started or not: here and on the other ranks with QUERN_GROUP_ABORTED and the first 160 characters of the

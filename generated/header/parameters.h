@@ -502,6 +502,11 @@ typedef struct {
 } quern_transfer_wait__parameters;
 typedef struct {
     quern_transfer *transfer;
+    void *stream;
+    uint32_t *status;
+} quern_transfer_wait_on__parameters;
+typedef struct {
+    quern_transfer *transfer;
     char *reason;
 } quern_transfer_cancel__parameters;
 typedef struct {

@@ -1276,6 +1276,14 @@ static const struct field fields_of_quern_transfer_wait__parameters[] = {
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_transfer_wait__parameters, timeout), .bytes = sizeof((quern_transfer_wait__parameters *)0)->timeout},
 };
 static const struct record record_of_quern_transfer_wait__parameters = {"quern_transfer_wait__parameters", sizeof(quern_transfer_wait__parameters), fields_of_quern_transfer_wait__parameters, 2};
+DECLARE_EXTENT(quern_transfer_wait_on__parameters, stream)
+DECLARE_EXTENT(quern_transfer_wait_on__parameters, status)
+static const struct field fields_of_quern_transfer_wait_on__parameters[] = {
+    {.name = "transfer", .kind = HANDLE, .offset = offsetof(quern_transfer_wait_on__parameters, transfer), .bytes = sizeof((quern_transfer_wait_on__parameters *)0)->transfer, .handle = HANDLE_OF_quern_transfer},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_transfer_wait_on__parameters, stream), .bytes = sizeof((quern_transfer_wait_on__parameters *)0)->stream, .extent = extent_of_quern_transfer_wait_on__parameters__stream},
+    {.name = "status", .kind = MEMORY, .offset = offsetof(quern_transfer_wait_on__parameters, status), .bytes = sizeof((quern_transfer_wait_on__parameters *)0)->status, .extent = extent_of_quern_transfer_wait_on__parameters__status},
+};
+static const struct record record_of_quern_transfer_wait_on__parameters = {"quern_transfer_wait_on__parameters", sizeof(quern_transfer_wait_on__parameters), fields_of_quern_transfer_wait_on__parameters, 3};
 static const struct field fields_of_quern_transfer_cancel__parameters[] = {
     {.name = "transfer", .kind = HANDLE, .offset = offsetof(quern_transfer_cancel__parameters, transfer), .bytes = sizeof((quern_transfer_cancel__parameters *)0)->transfer, .handle = HANDLE_OF_quern_transfer},
     {.name = "reason", .kind = TEXT, .offset = offsetof(quern_transfer_cancel__parameters, reason), .bytes = sizeof((quern_transfer_cancel__parameters *)0)->reason, .is_const = 1},
@@ -1752,6 +1760,10 @@ static uint64_t call_quern_transfer_wait(const void *parameters) {
     const quern_transfer_wait__parameters *p = parameters;
     return (uint64_t)quern_transfer_wait(p->transfer, p->timeout);
 }
+static uint64_t call_quern_transfer_wait_on(const void *parameters) {
+    const quern_transfer_wait_on__parameters *p = parameters;
+    return (uint64_t)quern_transfer_wait_on(p->transfer, p->stream, p->status);
+}
 static uint64_t call_quern_transfer_cancel(const void *parameters) {
     const quern_transfer_cancel__parameters *p = parameters;
     return (uint64_t)quern_transfer_cancel(p->transfer, p->reason);
@@ -1877,6 +1889,7 @@ static const struct function functions[] = {
     {"quern_transfer_start", &record_of_quern_transfer_start__parameters, call_quern_transfer_start, STATUS},
     {"quern_transfer_test", &record_of_quern_transfer_test__parameters, call_quern_transfer_test, STATUS},
     {"quern_transfer_wait", &record_of_quern_transfer_wait__parameters, call_quern_transfer_wait, STATUS},
+    {"quern_transfer_wait_on", &record_of_quern_transfer_wait_on__parameters, call_quern_transfer_wait_on, STATUS},
     {"quern_transfer_cancel", &record_of_quern_transfer_cancel__parameters, call_quern_transfer_cancel, STATUS},
     {"quern_transfer_destroy", &record_of_quern_transfer_destroy__parameters, call_quern_transfer_destroy, STATUS},
     {"quern_transfer_begin", &record_of_quern_transfer_begin__parameters, call_quern_transfer_begin, STATUS},

@@ -37,7 +37,7 @@ CUresult quern_cuda_stay(const struct quern_membership *member, struct quern_cud
 }
 
 /* The kernels of ranks that share a context would follow each other in its default stream. */
-static quern_status check_default(const struct quern_membership *member, CUstream stream) {
+quern_status quern_cuda_check_default(const struct quern_membership *member, CUstream stream) {
     if (!quern_cuda_rank_of(member)->shares_context || !is_default(stream)) return QUERN_OK;
     return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is the default stream of %s, which ranks of this "
                       "process share: expected a stream of its own for each, since their kernels wait for each other",
@@ -80,7 +80,7 @@ static quern_status enter_other_stream(const struct quern_membership *member, co
 
 static quern_status enter_stream(const struct quern_membership *member, CUstream stream, struct quern_cuda_entry *entry) {
     const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
-    quern_status status = check_default(member, stream);
+    quern_status status = quern_cuda_check_default(member, stream);
     if (status != QUERN_OK) return status;
     CUresult error = ask_capture(member, stream, entry);
     if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuStreamIsCapturing");
@@ -140,7 +140,7 @@ quern_status quern_cuda_launch_beside(const struct quern_membership *member, con
     struct quern_cuda_entry entry = {.visit.cuda = rank->cuda};
     if (quern_is_looked_at()) entry.visit.cuda = quern_look_into(entry.visit.cuda);
     quern_status status = check_launcher(member);
-    if (status == QUERN_OK) status = check_default(member, stream);
+    if (status == QUERN_OK) status = quern_cuda_check_default(member, stream);
     if (status == QUERN_OK) status = quern_cuda_check_stream(member, stream);
     if (status != QUERN_OK) return status;
     quern_begin_launching();

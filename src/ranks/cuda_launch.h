@@ -14,6 +14,9 @@ struct quern_cuda_entry {
 /* Whether a stream is of the rank's context.  Errors: QUERN_INVALID_ARGUMENT, QUERN_CUDA_ERROR. */
 quern_status quern_cuda_check_stream(const struct quern_membership *member, CUstream stream);
 
+/* Fails for a default stream that ranks of this process share: their work would be in one order. */
+quern_status quern_cuda_check_default(const struct quern_membership *member, CUstream stream);
+
 /*
  * Before a launch on a stream: asks whether it is captured and which stream it is.  Both can change between two calls with one
  * handle, and the driver tells them only when asked; so does it the end of an operation, for which an event is recorded.  A

@@ -24,6 +24,7 @@ struct quern_cuda_rank {
     unsigned long long last_stream;      /* the driver's number of its stream; stream handles are reused, numbers are not */
     bool enqueued;                       /* `last` has been recorded */
     struct quern_nccl_rank *nccl;        /* of a group of several hosts: src/ranks/nccl; else NULL */
+    int stream_waits;                    /* atomic; streams of the engine that wait for transfers which are not over */
     bool waits;                          /* atomic: it has enqueued a wait for chunks, which may be in front of its call */
     bool unmarked;                       /* atomic: the end of an operation has no event: it is in a graph or a wait for chunks, or
                                             the event has failed */

@@ -20,7 +20,7 @@ static struct {
  */
 static bool may_wait(const struct quern_cuda_rank *rank) {
     struct quern_cuda_visit visit;
-    if (__atomic_load_n(&rank->waits, __ATOMIC_RELAXED)) return true;
+    if (__atomic_load_n(&rank->waits, __ATOMIC_RELAXED) || __atomic_load_n(&rank->stream_waits, __ATOMIC_RELAXED)) return true;
     if (quern_cuda_is_unmarked(rank) && rank->ranks_here > 1) return true;
     if (!rank->enqueued) return false;
     CUresult result = quern_cuda_begin_visit(&visit, rank->context);

@@ -91,6 +91,7 @@ enum {
     CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17,
     CU_EVENT_DISABLE_TIMING = 2,
     CU_STREAM_NON_BLOCKING = 1,
+    CU_STREAM_WAIT_VALUE_EQ = 1,
     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
     CU_STREAM_CAPTURE_MODE_RELAXED = 2,
@@ -204,6 +205,8 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(stream_id, "cuStreamGetId", (CUstream stream, unsigned long long *id))                                                 \
     X(stream_is_capturing, "cuStreamIsCapturing", (CUstream stream, int *status))                                            \
     X(stream_wait_event, "cuStreamWaitEvent", (CUstream stream, CUevent event, unsigned flags))                              \
+    X(stream_wait_value, "cuStreamWaitValue32_v2", (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags))     \
+    X(stream_write_value, "cuStreamWriteValue32_v2", (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags))  \
     X(event_create, "cuEventCreate", (CUevent *event, unsigned flags))                                                       \
     X(event_destroy, "cuEventDestroy_v2", (CUevent event))                                                                   \
     X(event_record, "cuEventRecord", (CUevent event, CUstream stream))                                                       \

@@ -417,5 +417,7 @@ ARGS(quern_transfer_prepare, quern_transfer_args)
 ONE(quern_transfer_prepare__parameters, transfer, void *)
 OPAQUE(quern_transfer_start__parameters, stream)
 ONE(quern_transfer_test__parameters, done, int32_t)
+OPAQUE(quern_transfer_wait_on__parameters, stream)
+ONE(quern_transfer_wait_on__parameters, status, uint32_t)
 
 #endif

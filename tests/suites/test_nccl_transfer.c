@@ -162,7 +162,7 @@ TEST_RANKS(nccl_transfer, any_order_of_starts, .kind = RANK_PROCESSES, .count = 
 }
 
 /* What begins together on both ends is one group of NCCL, both directions in it. */
-TEST_RANKS(nccl_transfer, a_batch_is_one_group, TWO_HOSTS) {
+static quern_status run_batch(struct rank *rank) {
     enum { LISTS = 3 };
     struct gpu_end end;
     struct transfer_pair pairs[LISTS];
@@ -185,6 +185,11 @@ TEST_RANKS(nccl_transfer, a_batch_is_one_group, TWO_HOSTS) {
                    nccl_ask("quern_standin_groups") - before);
     }
     return close_pairs(&end, pairs, LISTS);
+}
+
+Test(nccl_transfer, a_batch_is_one_group) {
+    check_ranks(.function = run_batch, TWO_HOSTS);
+    check_ranks(.function = run_batch, TWO_HOSTS, .progress = true);
 }
 
 /* The engine destroys its stream between the start and the wait. */

@@ -606,6 +606,7 @@ _FUNCTIONS = {
     "quern_transfer_start": (c_int, c_void_p, c_void_p),
     "quern_transfer_test": (c_int, c_void_p, c_void_p),
     "quern_transfer_wait": (c_int, c_void_p, c_double),
+    "quern_transfer_wait_on": (c_int, c_void_p, c_void_p, c_void_p),
     "quern_transfer_cancel": (c_int, c_void_p, c_char_p),
     "quern_transfer_destroy": (c_int, c_void_p),
     "quern_transfer_begin": (c_int, c_void_p),

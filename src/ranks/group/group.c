@@ -117,8 +117,6 @@ static quern_status check_args(const quern_group_args *args) {
     quern_status status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.multicast", args->multicast, 1);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.progress", args->progress, 1);
-    if (status == QUERN_OK && args->progress && device->kind != QUERN_CPU)
-        status = quern_fail(device, QUERN_NOT_SUPPORTED, "progress is 1: expected 0 for a GPU, whose transfers move in calls");
     if (status == QUERN_OK && (args->progress_core < -1 || args->progress_core > MOST_CORE))
         status = quern_fail(device, QUERN_INVALID_ARGUMENT, "progress_core is %d: expected 0 to %d, or -1 for any",
                             args->progress_core, MOST_CORE);

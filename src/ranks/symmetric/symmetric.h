@@ -324,6 +324,9 @@ uint64_t quern_symmetric_frees(const struct quern_membership *member);
 /* The address of (id, offset) of a rank's part in this process; NULL: no such range, or the part ends before offset + bytes. */
 void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank);
 
+/* The same for another thread than the rank's, which may be changing the ranges. */
+void *quern_symmetric_resolve_beside(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank);
+
 /* ---- symmetric_multicast.c: the multicast object of an allocation on GPUs ---- */
 
 enum { QUERN_FIRST_WITH_MULTICAST = 90 /* compute capability */ };

@@ -64,6 +64,15 @@ void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id
     return (char *)memory->peer[rank] + offset;
 }
 
+void *quern_symmetric_resolve_beside(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank) {
+    struct quern_symmetric_ranges *ranges = __atomic_load_n(&member->symmetric, __ATOMIC_ACQUIRE);
+    if (!ranges) return NULL;
+    pthread_mutex_lock(&ranges->lock);
+    void *const address = quern_symmetric_resolve(member, id, offset, bytes, rank);
+    pthread_mutex_unlock(&ranges->lock);
+    return address;
+}
+
 uint64_t quern_symmetric_live(const struct quern_membership *member) { return member->symmetric ? member->symmetric->live : 0; }
 
 uint64_t quern_symmetric_frees(const struct quern_membership *member) { return member->symmetric ? member->symmetric->frees : 0; }

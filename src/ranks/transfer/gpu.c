@@ -64,26 +64,31 @@ void quern_free_gpu_streams(struct quern_transfers *all) {
 
 /* ---- the start ---- */
 
+quern_status quern_check_transfer_stream(const struct quern_membership *member, CUstream stream, const char *why) {
+    struct quern_cuda_visit visit;
+    int is_capturing = 0;
+    quern_status status = quern_cuda_check_stream(member, stream);
+    if (status != QUERN_OK) return status;
+    CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
+    if (error == CUDA_SUCCESS) error = visit.cuda->stream_is_capturing(stream, &is_capturing);
+    quern_cuda_end_visit(&visit);
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuStreamIsCapturing");
+    if (!is_capturing) return QUERN_OK;
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: %s, which a replay cannot say",
+                      member->label, why);
+}
+
 quern_status quern_mark_start(struct quern_transfer_data *transfer, void *stream) {
     const struct quern_membership *member = transfer->member;
     struct quern_cuda_visit visit;
-    int is_capturing = 0;
     if (!transfer->gpu) return QUERN_OK;
     transfer->gpu->is_ready = false;
-    quern_status status = quern_cuda_check_stream(member, stream);
+    quern_status status = quern_check_transfer_stream(member, stream, "a transfer begins when both ranks have started it");
     if (status != QUERN_OK) return status;
-    const char *what = "cuStreamIsCapturing";
     CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
-    if (error == CUDA_SUCCESS) error = visit.cuda->stream_is_capturing(stream, &is_capturing);
-    if (error == CUDA_SUCCESS && !is_capturing) {
-        what = "cuEventRecord";
-        error = visit.cuda->event_record(transfer->gpu->ready, stream);
-    }
+    if (error == CUDA_SUCCESS) error = visit.cuda->event_record(transfer->gpu->ready, stream);
     quern_cuda_end_visit(&visit);
-    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, what);
-    if (!is_capturing) return QUERN_OK;
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: a transfer begins when both ranks "
-                      "have started it, which a replay cannot say", member->label);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(member, error, "cuEventRecord");
 }
 
 void quern_fail_on_gpu(struct quern_transfer_data *transfer, CUresult error, const char *what) {
@@ -158,7 +163,7 @@ bool quern_find_memory(struct quern_transfer_pair *pair, const struct quern_tran
         if (!part->receive || !part->bytes) continue;
         part->is_staged = !theirs[i].memory && pair->conn->bounce;
         if (!theirs[i].memory) continue;
-        const void *found = quern_symmetric_resolve(member, id, (int64_t)theirs[i].address, part->bytes, peer);
+        const void *found = quern_symmetric_resolve_beside(member, id, (int64_t)theirs[i].address, part->bytes, peer);
         pair->addresses[i] = (uintptr_t)found;
         if (found) continue;
         quern_transfer_fail(pair->transfer, QUERN_PEER_MISMATCH, "what rank %d sends with tag %llu is in symmetric memory that "

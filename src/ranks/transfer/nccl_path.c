@@ -157,7 +157,7 @@ static void take_off(struct quern_transfers *all, struct quern_conn *conn) {
 /* ---- the lower rank decides ---- */
 
 static bool is_clear(const struct quern_transfer_pair *pair) {
-    return is_started(pair) && pair->is_agreed && !pair->flies && !pair->is_over && !is_complete(pair) &&
+    return is_started(pair) && pair->is_said && pair->is_agreed && !pair->flies && !pair->is_over && !is_complete(pair) &&
            pair->other_round == pair->transfer->round;
 }
 

@@ -319,6 +319,16 @@ void quern_say_start(struct quern_transfer_pair *pair) {
                                                              .round = transfer->round, .number = transfer->batch}, NULL, 0);
 }
 
+void quern_say_batch(struct quern_transfers *all, uint32_t batch, bool begins) {
+    for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
+        for (int i = 0; i < transfer->pair_count && transfer->batch == batch; i++) {
+            struct quern_conn *conn = transfer->pairs[i].conn;
+            if (!conn || !conn->nccl || conn->nccl->says_batch == begins) continue;
+            conn->nccl->says_batch = begins;
+            quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_BATCH, .number = begins}, NULL, 0);
+        }
+}
+
 /* ---- passes ---- */
 
 static bool is_complete(const struct quern_transfer_data *transfer) {
@@ -352,9 +362,28 @@ static void check_path(struct quern_transfer_pair *pair) {
     if (pair->conn && pair->conn->path->check) pair->conn->path->check(pair);
 }
 
-/* Within a host the memory is the transfer's when the engine's stream has come to the start. */
+static void say_starts(struct quern_transfer_data *transfer) {
+    for (int i = 0; i < transfer->pair_count; i++)
+        if (transfer->pairs[i].conn && !transfer->pairs[i].is_said) quern_say_start(&transfer->pairs[i]);
+}
+
+/* What goes over NCCL as one is said as one, when the engine's streams have come to all starts. */
+static bool say_batch_when_ready(struct quern_transfers *all, uint32_t batch) {
+    for (struct quern_transfer_data *each = all->first; each; each = each->next)
+        if (each->batch == batch && each->state == QUERN_TRANSFER_STARTED && !quern_gpu_is_ready(each)) return false;
+    quern_say_batch(all, batch, true);
+    for (struct quern_transfer_data *each = all->first; each; each = each->next)
+        if (each->batch == batch && each->state == QUERN_TRANSFER_STARTED) say_starts(each);
+    quern_say_batch(all, batch, false);
+    return true;
+}
+
+/* Unless it was said at once, the memory is the transfer's when the engine's stream has come to the start. */
 static bool say_when_ready(struct quern_transfer_pair *pair) {
-    if (pair->is_said || !quern_gpu_is_ready(pair->transfer)) return false;
+    if (pair->is_said) return false;
+    const struct quern_transfer_data *transfer = pair->transfer;
+    if (pair->conn->nccl && transfer->batch) return say_batch_when_ready(transfer->member->transfers, transfer->batch);
+    if (!quern_gpu_is_ready(pair->transfer)) return false;
     quern_say_start(pair);
     return true;
 }
@@ -375,6 +404,7 @@ static bool advance(struct quern_transfer_data *transfer) {
     }
     if (transfer->state != QUERN_TRANSFER_STARTED || !is_complete(transfer)) return moved;
     transfer->state = QUERN_TRANSFER_IDLE;
+    quern_end_stream_waits(transfer, QUERN_OK);
     return true;
 }
 

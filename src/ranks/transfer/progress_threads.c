@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "os/descriptor.h"
 #include "os/thread.h"
 #include "os/unload.h"
@@ -94,6 +95,27 @@ void quern_end_transfer_call(struct quern_transfers *all, bool is_news) {
     if (is_news) wake(threads);
 }
 
+/* ---- transfers for which streams of the engine wait: while a call has the lock, it looks after them, too ---- */
+
+static void watch(struct quern_stream_waits *waits, int i, int64_t now) {
+    struct quern_stream_wait *wait = &waits->wait[i];
+    struct quern_transfer_data *transfer = wait->transfer;
+    if (now - transfer->looked > QUERN_TRANSFER_SLICE) quern_look_after(transfer, now);
+    if (!wait->transfer || !__atomic_load_n(&waits->words[i].reached, __ATOMIC_ACQUIRE)) return;
+    if (!wait->since) wait->since = now;
+    if (quern_seconds(now - wait->since) >= wait->limit) quern_expire_transfer(transfer, quern_seconds(now - wait->since));
+}
+
+bool quern_watch_stream_waits(struct quern_stream_waits *waits) {
+    if (!waits || !waits->count) return false;
+    const int64_t now = quern_now();
+    if (now - waits->looked < QUERN_TRANSFER_SLICE) return true;
+    waits->looked = now;
+    for (int i = 0; i < QUERN_STREAM_WAITS; i++)
+        if (waits->wait[i].transfer) watch(waits, i, now);
+    return waits->count;
+}
+
 /* ---- passes ---- */
 
 static void list_sockets(struct quern_progress_threads *threads) {
@@ -102,13 +124,14 @@ static void list_sockets(struct quern_progress_threads *threads) {
     threads->polled += quern_list_sockets(threads->all, threads->polled_sockets + threads->polled);
 }
 
-enum outcome { ENDS, MOVED, IDLE, BUSY };
+enum outcome { ENDS, MOVED, IDLE, AWAITED, BUSY };  /* AWAITED: by a stream of the engine */
 
 static enum outcome pass(struct quern_progress_threads *threads, bool is_second) {
     enum outcome outcome = ENDS;
     pthread_mutex_lock(&threads->turn);
     if (take_lock(threads)) {
-        outcome = quern_pass_transfers(threads->all) ? MOVED : quern_transfers_are_busy(threads->all) ? BUSY : IDLE;
+        const bool has_moved = quern_pass_transfers(threads->all), is_awaited = quern_watch_stream_waits(threads->all->waits);
+        outcome = has_moved ? MOVED : quern_transfers_are_busy(threads->all) ? BUSY : is_awaited ? AWAITED : IDLE;
         if (is_second && outcome != MOVED) list_sockets(threads);
         pthread_mutex_unlock(&threads->lock);
     }
@@ -121,22 +144,30 @@ static enum outcome pass(struct quern_progress_threads *threads, bool is_second)
 /* Passes in vain before a thread sleeps: the other rank often answers at once. */
 static int yields_of(const struct quern_progress_threads *threads) { return threads->all->yields / 4; }
 
+/* Nanoseconds of a sleep that nobody ends. */
+static int64_t sleep_of(enum outcome outcome, int64_t nap) {
+    return outcome == BUSY ? nap : outcome == AWAITED ? QUERN_TRANSFER_SLICE : QUERN_NO_LIMIT;
+}
+
 /* What one thread finds, the other one may have to go on with: a connection that takes no more, a carrier that is busy. */
 static void *move_within_host(void *user) {
     struct quern_progress_threads *threads = user;
     struct quern_eventcount *eventcount = eventcount_of(threads);
+    int64_t nap = LEAST_NAP;
     for (int looks = 0;;) {
         const uint32_t seen = looks >= yields_of(threads) ? quern_prepare_wait(eventcount) : 0;
         const enum outcome outcome = pass(threads, false);
         if (outcome == ENDS) return NULL;
         if (outcome == MOVED) {
             wake_second(threads);
-            looks = 0;
+            looks = 0, nap = LEAST_NAP;
         } else if (looks++ < yields_of(threads)) {
             sched_yield();
         } else {
-            quern_futex_wait(&eventcount->count, seen, QUERN_NO_LIMIT);
-            looks = 0;
+            const bool naps = outcome == BUSY && !threads->has_second;
+            quern_futex_wait(&eventcount->count, seen, threads->has_second ? QUERN_NO_LIMIT : sleep_of(outcome, nap));
+            looks = naps ? yields_of(threads) : 0;
+            if (nap < MOST_NAP) nap *= 2;
         }
     }
 }
@@ -155,7 +186,8 @@ static void *move_between_hosts(void *user) {
         } else {
             uint64_t rung;
             const bool naps = outcome == BUSY;
-            ppoll(threads->polled_sockets, (nfds_t)threads->polled, naps ? &(struct timespec){.tv_nsec = nap} : NULL, NULL);
+            const struct timespec sleep = {.tv_nsec = sleep_of(outcome, nap)};
+            ppoll(threads->polled_sockets, (nfds_t)threads->polled, outcome == IDLE ? NULL : &sleep, NULL);
             __atomic_store_n(&threads->polls, 0, __ATOMIC_SEQ_CST);
             if (threads->polled_sockets[0].revents && read(threads->bell, &rung, sizeof rung) > 0) nap = LEAST_NAP;
             looks = naps ? yields_of(threads) : 0;
@@ -229,7 +261,7 @@ static int start_thread(pthread_t *thread, bool *is_there, void *(*run)(void *),
     return error || core < 0 ? error : pthread_setaffinity_np(*thread, sizeof cores, &cores);
 }
 
-/* A rank alone has nothing to move. */
+/* A CPU rank alone has nothing to move. */
 static int start_threads(struct quern_progress_threads *threads) {
     const struct quern_membership *member = threads->all->member;
     int error = 0;
@@ -237,7 +269,8 @@ static int start_threads(struct quern_progress_threads *threads) {
         threads->bell = quern_above_two(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         error = threads->bell < 0 ? errno : start_thread(&threads->second, &threads->has_second, move_between_hosts, threads);
     }
-    if (member->here > 1 && !error) error = start_thread(&threads->first, &threads->has_first, move_within_host, threads);
+    const bool is_needed = member->here > 1 || (member->device->kind == QUERN_CUDA && !threads->has_second);
+    if (is_needed && !error) error = start_thread(&threads->first, &threads->has_first, move_within_host, threads);
     return error;
 }
 
@@ -252,6 +285,11 @@ static void free_threads(struct quern_progress_threads *threads) {
 quern_status quern_start_progress(struct quern_membership *member) {
     struct quern_progress_threads *threads = calloc(1, sizeof *threads);
     if (!threads) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the threads of transfers");
+    quern_status status = quern_make_stream_waits(member->transfers);
+    if (status != QUERN_OK) {
+        free(threads);
+        return status;
+    }
     threads->all = member->transfers;
     threads->bell = -1;
     pthread_mutex_init(&threads->lock, NULL);
@@ -259,6 +297,7 @@ quern_status quern_start_progress(struct quern_membership *member) {
     const int error = start_threads(threads);
     if (error) {
         free_threads(threads);
+        quern_free_stream_waits(member->transfers);
         if (member->progress_core >= 0)
             return quern_fail(member->device, QUERN_SYSTEM_ERROR, "progress is 1, progress_core is %d: starting a thread there: %s",
                               member->progress_core, strerror(error));

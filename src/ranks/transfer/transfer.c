@@ -117,6 +117,7 @@ void quern_forget_transfers(struct quern_membership *member) {
         quern_close_conn(all->open[i]);
     }
     quern_free_gpu_streams(all);
+    quern_free_stream_waits(all);
     quern_free_early(all);
     free(all);
     member->transfers = NULL;
@@ -262,13 +263,18 @@ static void copy_own(struct quern_transfer_pair *pair) {
     pair->in.is_complete = pair->out.is_complete = true;
 }
 
+/*
+ * Over NCCL the start is said before the engine's stream has come to it, unless streams may wait for transfers: then that stream
+ * may wait for one which NCCL would put behind this one.
+ */
 static void begin_pair(struct quern_transfer_pair *pair) {
     struct quern_transfer_data *transfer = pair->transfer;
+    const struct quern_stream_waits *waits = transfer->member->transfers->waits;
     quern_begin_cursors(pair);
     pair->is_said = false;
     if (!pair->conn) copy_own(pair);
     else if (pair->is_over) quern_transfer_fail(transfer, pair->status, "%s", pair->reason);
-    else if (!transfer->gpu || pair->conn->nccl) quern_say_start(pair);
+    else if (!transfer->gpu || (pair->conn->nccl && !waits)) quern_say_start(pair);
 }
 
 /* Without sending: the caller sends for all that begin together. */
@@ -350,26 +356,15 @@ static struct quern_transfer_data *next_deferred(const struct quern_transfers *a
     return next;
 }
 
-/* The other ranks shall take what begins together as one. */
-static void say_batch(struct quern_transfers *all, uint32_t batch, bool begins) {
-    for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
-        for (int i = 0; i < transfer->pair_count && transfer->batch == batch; i++) {
-            struct quern_conn *conn = transfer->pairs[i].conn;
-            if (!conn || !conn->nccl || conn->nccl->says_batch == begins) continue;
-            conn->nccl->says_batch = begins;
-            quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_BATCH, .number = begins}, NULL, 0);
-        }
-}
-
 static void end_batch(struct quern_transfers *all) {
     all->is_batch = false;
     quern_pass_transfers(all);
     if (!++all->batches) all->batches = 1;  /* 0: none */
     for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
         if (transfer->state == QUERN_TRANSFER_DEFERRED) transfer->batch = all->batches;
-    say_batch(all, all->batches, true);
+    quern_say_batch(all, all->batches, true);
     for (struct quern_transfer_data *transfer; (transfer = next_deferred(all));) begin(transfer);
-    say_batch(all, all->batches, false);
+    quern_say_batch(all, all->batches, false);
     quern_pass_transfers(all);
 }
 

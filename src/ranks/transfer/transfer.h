@@ -15,6 +15,7 @@
 #include "ranks/membership.h"
 #include "ranks/nccl/nccl.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/idle.h"
 #include "runtime/look.h"
 
 /* ---- ring.c ---- */
@@ -378,6 +379,7 @@ struct quern_transfers {
     struct quern_transfer_streams *streams;      /* of GPU ranks: gpu.h; NULL: none so far */
     bool is_batch;
     struct quern_progress_threads *threads;      /* NULL: all is moved inside of calls */
+    struct quern_stream_waits *waits;            /* of GPU ranks with threads: stream_wait.c; else NULL */
 };
 
 /* Lets a transfer fail, unless it has, and tells all its ranks. */
@@ -616,6 +618,9 @@ void quern_free_gpu_streams(struct quern_transfers *all);
  */
 quern_status quern_mark_start(struct quern_transfer_data *transfer, void *stream);
 
+/* Whether the stream is of the rank's context and not being captured: as above; `why` ends the sentence of the latter. */
+quern_status quern_check_transfer_stream(const struct quern_membership *member, CUstream stream, const char *why);
+
 /* Whether the engine's stream has come to the start.  An error of the device lets the transfer fail. */
 bool quern_gpu_is_ready(struct quern_transfer_data *transfer);
 
@@ -661,6 +666,15 @@ quern_status quern_transfer_status(struct quern_transfer_data *transfer);
 
 /* Lets it fail if the group is poisoned. */
 quern_status quern_transfer_poisoned(struct quern_transfer_data *transfer);
+
+enum { QUERN_TRANSFER_SLICE = 20000000 };  /* nanoseconds between two looks after a transfer for which somebody waits */
+
+/* Looks at the poison, and whether the ranks live for which a started transfer waits; it may fail. */
+void quern_look_after(struct quern_transfer_data *transfer, int64_t now);
+bool quern_is_awaited(const struct quern_transfer_pair *pair);
+
+/* Lets it fail since its limit has ended. */
+void quern_expire_transfer(struct quern_transfer_data *transfer, double waited);
 
 /* Shows what a transfer sends (receive 0) or receives (1) to those who look. */
 void quern_show_transfer(const struct quern_transfer_data *transfer, int32_t receive, struct quern_tensor_taker *taker);
@@ -717,8 +731,9 @@ void quern_free_early(struct quern_transfers *all);
 /* Notes that a transfer is destroyed before the other rank's list of its turn has come. */
 void quern_keep_turn(struct quern_transfers *all, struct quern_transfer_pair *pair);
 
-/* Tells the rank that the round has begun. */
+/* Tells the rank that the round has begun; and the ranks of a batch, around its starts, that they shall take these as one. */
 void quern_say_start(struct quern_transfer_pair *pair);
+void quern_say_batch(struct quern_transfers *all, uint32_t batch, bool begins);
 
 /* Sends and hears on all conns of the handle, and goes on with its transfers.  True: something has moved. */
 bool quern_pass_transfers(struct quern_transfers *all);
@@ -744,6 +759,54 @@ quern_status quern_start_progress(struct quern_membership *member);
 void quern_stop_progress(struct quern_membership *member);
 void quern_begin_transfer_call(struct quern_transfers *all);
 void quern_end_transfer_call(struct quern_transfers *all, bool is_news);
+
+/* Once in a while looks after the transfers for which streams wait, and ends those whose limit has ended.  True: some wait. */
+bool quern_watch_stream_waits(struct quern_stream_waits *waits);
+
+/* ---- stream_wait.c: streams of the engine that wait for transfers ---- */
+
+/*
+ * A stream waits for a word of the host's memory, which whoever moves the transfer sets when it is over.  So no way of data needs
+ * one of its own, and a stream goes on when the transfer has failed.
+ */
+
+enum { QUERN_STREAM_WAITS = 1024 };  /* of a group handle, that streams have not passed */
+
+/* What the host and a stream tell each other.  All atomic. */
+struct quern_stream_word {
+    uint32_t reached;  /* by the stream: it has come to the wait */
+    uint32_t is_over;  /* by the host, behind the status */
+    uint32_t status;
+    uint32_t passed;   /* by the stream: the word is free */
+};
+
+struct quern_stream_wait {
+    struct quern_transfer_data *transfer;  /* NULL: it is over */
+    double limit;                          /* seconds, from when the stream has come to the wait */
+    int64_t since;                         /* 0: it has not */
+};
+
+struct quern_stream_waits {
+    struct quern_idle_task task;           /* first: its end */
+    CUdevice device;                       /* its context is retained until the end */
+    CUcontext context;
+    struct quern_stream_word *words;       /* [QUERN_STREAM_WAITS] */
+    CUdeviceptr address;                   /* of the words */
+    bool is_pinned;
+    struct quern_stream_wait wait[QUERN_STREAM_WAITS];
+    int count;                             /* whose transfer is not over */
+    int64_t looked;
+};
+
+/* Makes what the handle's waits need, for a GPU rank; and frees it when all have ended and the streams have passed them. */
+quern_status quern_make_stream_waits(struct quern_transfers *all);
+void quern_free_stream_waits(struct quern_transfers *all);
+
+/* Lets a stream wait for a started transfer, and writes its status.  Errors: QUERN_OUT_OF_MEMORY, of the driver. */
+quern_status quern_begin_stream_wait(struct quern_transfer_data *transfer, double limit, CUstream stream, uint32_t *status);
+
+/* A transfer is over: the streams that wait for it go on. */
+void quern_end_stream_waits(struct quern_transfer_data *transfer, quern_status status);
 
 /* ---- cursor.c: the bytes of a direction of a pair, in the memory of its items ---- */
 

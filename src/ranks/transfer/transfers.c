@@ -61,6 +61,7 @@ void quern_transfer_fail(struct quern_transfer_data *transfer, quern_status stat
     transfer->state = QUERN_TRANSFER_OVER;
     transfer->status = status;
     quern_release_pairs(transfer, status, transfer->reason);
+    quern_end_stream_waits(transfer, status);
 }
 
 void quern_lose_rank(struct quern_transfer_pair *pair) {

@@ -8,11 +8,10 @@
 #include <time.h>
 
 #include "os/clock.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/eventcount.h"
-#include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/points.h"
-#include "ranks/poison.h"
 #include "ranks/seen_wait.h"
 #include "ranks/transfer/transfer.h"
 #include "runtime/status.h"
@@ -21,52 +20,13 @@ enum {
     LOOKS = 2000,  /* passes in vain before it yields its core */
     TICK = 5       /* milliseconds of sleep between two looks at connections */
 };
-static const int64_t SLICE = 20000000;   /* nanoseconds between two looks around */
-static const int64_t GRACE = 60000000;   /* for the last words of a rank of another host, which come by another connection */
 
 /* ---- looking around ---- */
 
-static bool is_awaited(const struct quern_transfer_pair *pair) {
-    return pair->conn && !(pair->in.is_complete && pair->out.is_complete);
-}
-
-/* A rank that has gone says no more: what it has said before is heard first. */
-static void find_lost(struct quern_transfer_data *transfer, int64_t now) {
-    const struct quern_roster *roster = transfer->member->roster;
-    for (int i = 0; i < transfer->pair_count && transfer->state == QUERN_TRANSFER_STARTED; i++) {
-        struct quern_transfer_pair *pair = &transfer->pairs[i];
-        if (!is_awaited(pair) || !quern_rank_has_gone(roster, pair->conn->peer)) continue;
-        if (!pair->gone_since) pair->gone_since = now;
-        quern_pass_transfers(transfer->member->transfers);
-        const bool is_late = !pair->conn->is_elsewhere || now - pair->gone_since > GRACE;
-        if (is_late && transfer->state == QUERN_TRANSFER_STARTED && is_awaited(pair)) quern_lose_rank(pair);
-    }
-}
-
 static void look_around(struct quern_transfer_data *transfer, int64_t now) {
-    transfer->looked = now;
-    if (quern_transfer_poisoned(transfer) != QUERN_OK) return;
     quern_find_speakers(transfer->member->transfers);
-    find_lost(transfer, now);
-}
-
-static void expire(struct quern_transfer_data *transfer, double waited) {
-    const struct quern_membership *member = transfer->member;
-    char missing[140];
-    struct quern_text text = quern_text_begin(missing, sizeof missing);
-    int listed = 0;
-    for (int i = 0; i < transfer->pair_count; i++) {
-        const struct quern_transfer_pair *pair = &transfer->pairs[i];
-        if (!is_awaited(pair) || ++listed > 2) continue;
-        quern_text_add(&text, "%srank %d (", listed > 1 ? ", " : "", pair->conn->peer);
-        quern_describe_place(&text, member->roster, pair->conn->peer);
-        quern_text_add(&text, ", which has %s)", !pair->other                          ? "not prepared it"
-                                                : pair->other_round < transfer->round ? "not started it"
-                                                                                      : "started it");
-    }
-    if (listed > 2) quern_text_add(&text, " and %d more", listed - 2);
-    QUERN_POINT(TRANSFER_EXPIRING);
-    quern_transfer_fail(transfer, QUERN_PEER_TIMEOUT, "rank %d waited %g s for %s", member->rank, waited, missing);
+    quern_watch_stream_waits(transfer->member->transfers->waits);
+    quern_look_after(transfer, now);
 }
 
 /* ---- testing and waiting ---- */
@@ -86,7 +46,7 @@ static quern_status test(struct quern_transfer_data *transfer, int32_t *done, bo
     if (status != QUERN_OK) return status;
     const int64_t now = quern_now();
     *moved = quern_pass_transfers(transfer->member->transfers);
-    if (transfer->state == QUERN_TRANSFER_STARTED && now - transfer->looked > SLICE) look_around(transfer, now);
+    if (transfer->state == QUERN_TRANSFER_STARTED && now - transfer->looked > QUERN_TRANSFER_SLICE) look_around(transfer, now);
     status = quern_transfer_status(transfer);
     if (status == QUERN_OK) *done = transfer->state == QUERN_TRANSFER_IDLE;
     return status;
@@ -123,7 +83,7 @@ static void sleep_a_while(const struct quern_transfer_data *transfer) {
     const int sockets = quern_list_sockets(all, all->polls);
     QUERN_POINT(TRANSFER_SLEEPING);
     if (sockets) poll(all->polls, (nfds_t)sockets, has_rings(all) ? 1 : TICK);
-    else quern_futex_wait(&eventcount->count, seen, SLICE);
+    else quern_futex_wait(&eventcount->count, seen, QUERN_TRANSFER_SLICE);
 }
 
 /* True: it has slept. */
@@ -143,8 +103,9 @@ static void wait_until_complete(struct quern_transfer_data *transfer, double tim
         const bool slept = looks && rest(transfer, looks);
         if (!slept && looks % 64) continue;
         const int64_t now = quern_now();
-        if (now - transfer->looked > SLICE) look_around(transfer, now);
-        if (now - began >= limit && transfer->state == QUERN_TRANSFER_STARTED) expire(transfer, quern_seconds(now - began));
+        if (now - transfer->looked > QUERN_TRANSFER_SLICE) look_around(transfer, now);
+        if (now - began >= limit && transfer->state == QUERN_TRANSFER_STARTED)
+            quern_expire_transfer(transfer, quern_seconds(now - began));
     }
 }
 
@@ -152,7 +113,7 @@ static quern_status wait_for_ranks(struct quern_transfer_data *transfer, double 
     struct quern_seen_wait seen;
     if (quern_begin_wait(&seen) && transfer->state == QUERN_TRANSFER_STARTED)
         for (int i = 0; i < transfer->pair_count; i++)
-            if (is_awaited(&transfer->pairs[i])) quern_await_rank(&seen, transfer->pairs[i].conn->peer);
+            if (quern_is_awaited(&transfer->pairs[i])) quern_await_rank(&seen, transfer->pairs[i].conn->peer);
     wait_until_complete(transfer, limit);
     return quern_end_wait(&seen, transfer->member, quern_transfer_status(transfer));
 }
@@ -181,4 +142,54 @@ quern_status quern_transfer_wait(quern_transfer *handle, double timeout) {
     struct quern_look look;
     quern_begin_look(&look, &view, NULL, NULL);
     return quern_end_look(&look, wait_for(handle, timeout, &look));
+}
+
+/* ---- on a stream ---- */
+
+static quern_status check_status(const struct quern_membership *member, const uint32_t *status) {
+    struct quern_cuda_visit visit;
+    unsigned type;
+    if (!status) return QUERN_OK;
+    if ((uintptr_t)status % sizeof *status)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "status is not at a multiple of %zu bytes", sizeof *status);
+    CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
+    if (error == CUDA_SUCCESS)
+        error = visit.cuda->pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)status);
+    quern_cuda_end_visit(&visit);
+    if (error == CUDA_SUCCESS) return QUERN_OK;
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "status is no memory that CUDA knows: expected memory of %s, or NULL",
+                      member->device->label);
+}
+
+static quern_status check_stream_wait(struct quern_transfer_data *transfer, CUstream stream, const uint32_t *status) {
+    const struct quern_membership *member = transfer->member;
+    if (!transfer->gpu)
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s is of CPUs, which have no streams: expected quern_transfer_wait",
+                          member->label);
+    if (!member->transfers->waits)
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s has no threads that move a transfer while a stream waits: "
+                          "expected progress = 1 in quern_group_args", member->label);
+    quern_status result = check_started(transfer);
+    if (result == QUERN_OK) result = quern_cuda_check_default(member, stream);
+    if (result == QUERN_OK) result = quern_check_transfer_stream(member, stream, "a wait is for one start of a transfer");
+    return result == QUERN_OK ? check_status(member, status) : result;
+}
+
+static quern_status wait_on(struct quern_transfer_data *transfer, CUstream stream, uint32_t *status) {
+    const struct quern_membership *member = transfer->member;
+    double limit;
+    quern_pass_transfers(member->transfers);
+    quern_status result = check_stream_wait(transfer, stream, status);
+    if (result == QUERN_OK) result = quern_check_timeout(member, transfer->timeout, &limit);
+    return result == QUERN_OK ? quern_begin_stream_wait(transfer, limit, stream, status) : result;
+}
+
+quern_status quern_transfer_wait_on(quern_transfer *handle, void *stream, uint32_t *status) {
+    struct quern_transfer_data *transfer;
+    quern_status result = quern_transfer_of(handle, &transfer);
+    if (result != QUERN_OK) return result;
+    quern_begin_transfer_call(transfer->member->transfers);
+    result = wait_on(transfer, stream, status);
+    quern_end_transfer_call(transfer->member->transfers, true);
+    return result;
 }

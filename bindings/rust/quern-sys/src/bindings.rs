@@ -667,6 +667,7 @@ extern "C" {
     pub fn quern_transfer_start(transfer: *mut quern_transfer, stream: *mut c_void) -> quern_status;
     pub fn quern_transfer_test(transfer: *mut quern_transfer, done: *mut i32) -> quern_status;
     pub fn quern_transfer_wait(transfer: *mut quern_transfer, timeout: f64) -> quern_status;
+    pub fn quern_transfer_wait_on(transfer: *mut quern_transfer, stream: *mut c_void, status: *mut u32) -> quern_status;
     pub fn quern_transfer_cancel(transfer: *mut quern_transfer, reason: *const c_char) -> quern_status;
     pub fn quern_transfer_destroy(transfer: *mut quern_transfer) -> quern_status;
     pub fn quern_transfer_begin(group: *mut quern_group) -> quern_status;
