@@ -149,15 +149,20 @@ struct filter_program {
 
 enum { LOAD = 0x20, COMPARE = 0x15, RETURN = 0x06, MODE_FILTER = 2, ERROR = 0x50000, ALLOW = 0x7fff0000 };
 
+static bool is_refused(void) {
+    char byte[2] = "a";
+    struct iovec here = {byte, 1}, there = {byte + 1, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == -1 && (errno == EPERM || errno == ENOSYS);
+}
+
 void rank_refuse_reads(struct rank *rank) {
     struct filter_instruction filter[] = {{LOAD, 0, 0, 0}, {COMPARE, 0, 1, SYS_process_vm_readv}, {RETURN, 0, 0, ERROR | EPERM},
                                    {RETURN, 0, 0, ALLOW}};
     const struct filter_program program = {sizeof filter / sizeof *filter, filter};
-    char byte[2] = "a";
-    struct iovec here = {byte, 1}, there = {byte + 1, 1};
+    if (is_refused()) return;  /* as in QEMU, which takes no filter */
     rank_check(rank, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, MODE_FILTER, &program) == 0,
                "no filter: %s", strerror(errno));
-    rank_check(rank, process_vm_readv(getpid(), &here, 1, &there, 1, 0) == -1 && errno == EPERM, "the memory can be read");
+    rank_check(rank, is_refused(), "the memory can be read");
 }
 
 int rank_segment_file(struct rank *rank) {
