@@ -249,7 +249,7 @@ static inline bool quern_begin_copy(struct quern_conn *conn) {
 static inline bool quern_end_copy(struct quern_conn *conn) {
     struct quern_ring *ring = conn->in.ring;
     __atomic_add_fetch(&ring->copying, 1, __ATOMIC_RELEASE);
-    quern_fence();
+    quern_fence();  /* the system may have copied what was written after the withdrawal */
     return __atomic_load_n(&ring->ends, __ATOMIC_RELAXED) == conn->ends;
 }
 
