@@ -142,29 +142,36 @@ static quern_status status_of(uint32_t poison) {
     return has_own ? status_of_source[source] : quern_told_status(poison & 0xffff);
 }
 
-/* The text of a rank's poison, its own or from its host; NULL: nothing is known. */
-static const struct quern_poison_reason *reason_of(const struct quern_roster *roster, int rank) {
-    if (!roster->peer[rank].is_elsewhere) return &quern_place(roster, rank)->reason;
-    for (int i = 0; i < 2; i++) {
-        const struct quern_heard_reason *heard = &roster->segment->heard[i];
-        if (__atomic_load_n(&heard->from, __ATOMIC_ACQUIRE) == (uint32_t)rank + 1) return &heard->reason;
-    }
-    return NULL;
+/* What was heard of a rank, unless it is replaced meanwhile: then a second look finds another rank. */
+static bool copy_heard(struct quern_poison_reason *reason, const struct quern_heard_reason *heard, int rank) {
+    if (__atomic_load_n(&heard->from, __ATOMIC_ACQUIRE) != (uint32_t)rank + 1) return false;
+    quern_copy_atomically(reason, &heard->reason, sizeof *reason);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&heard->from, __ATOMIC_RELAXED) == (uint32_t)rank + 1;
+}
+
+/* A copy of the text of a rank's poison, its own or from its host; false: nothing is known. */
+static bool copy_reason(struct quern_poison_reason *reason, const struct quern_roster *roster, int rank) {
+    const struct quern_heard_reason *heard = roster->segment->heard;
+    struct quern_poison_reason found;
+    if (!roster->peer[rank].is_elsewhere) quern_copy_atomically(&found, &quern_place(roster, rank)->reason, sizeof found);
+    else if (!copy_heard(&found, &heard[0], rank) && !copy_heard(&found, &heard[1], rank)) return false;
+    *reason = found;
+    quern_copy_text(reason->text, found.text, sizeof found.text);
+    return true;
 }
 
 static void describe_reason(struct quern_text *text, const struct quern_membership *member, int rank) {
-    char reason[QUERN_POISON_TEXT_BYTES];
-    const struct quern_poison_reason *written = reason_of(member->roster, rank);
-    if (written) quern_copy_text(reason, written->text, sizeof reason);
-    quern_text_add(text, "%s", written ? reason : by_foreign_process);
+    struct quern_poison_reason reason;
+    quern_text_add(text, "%s", copy_reason(&reason, member->roster, rank) ? reason.text : by_foreign_process);
 }
 
 static void describe_abort(struct quern_text *text, const struct quern_membership *member, int rank) {
+    struct quern_poison_reason heard;
     char reason[QUERN_ABORT_TEXT_BYTES] = "";
-    const struct quern_poison_reason *heard = reason_of(member->roster, rank);
     const bool elsewhere = member->roster->peer[rank].is_elsewhere;
     if (!elsewhere) quern_copy_text(reason, quern_place(member->roster, rank)->abort_reason, sizeof reason);
-    else if (heard) quern_copy_text(reason, heard->text, sizeof reason);
+    else if (copy_reason(&heard, member->roster, rank)) quern_copy_text(reason, heard.text, sizeof reason);
     quern_text_add(text, "rank %d has aborted the group%s%s", rank, reason[0] ? ": " : "", reason);
 }
 
@@ -339,11 +346,11 @@ bool quern_read_poison(const struct quern_roster *roster, uint32_t *word, struct
     *word = poison;
     reason->text[0] = 0;
     if (rank >= roster->ranks) return true;
-    const struct quern_poison_reason *by = reason_of(roster, rank);
-    const bool is_own_abort = source == ABORT && !roster->peer[rank].is_elsewhere;
+    struct quern_poison_reason by;
+    const bool is_own_abort = source == ABORT && !roster->peer[rank].is_elsewhere, is_known = copy_reason(&by, roster, rank);
     if (is_own_abort) quern_copy_text(reason->text, quern_place(roster, rank)->abort_reason, QUERN_ABORT_TEXT_BYTES);
-    else if (by) quern_copy_text(reason->text, by->text, sizeof reason->text);
-    if (source == REASON && by) memcpy(reason->missing, by->missing, sizeof by->missing);
+    else if (is_known) memcpy(reason->text, by.text, sizeof by.text);
+    if (source == REASON && is_known) memcpy(reason->missing, by.missing, sizeof by.missing);
     return true;
 }
 
@@ -368,10 +375,10 @@ static bool replace(struct quern_segment *segment, uint32_t word) {
 /* Enters what another host has told, in place of that which is not of the present poison: readers find that by its rank. */
 static void hear_reason(const struct quern_roster *roster, int rank, int present, const struct quern_poison_reason *reason) {
     struct quern_heard_reason *heard = roster->segment->heard;
-    heard += heard->from == (uint32_t)present + 1;
-    __atomic_store_n(&heard->from, 0, __ATOMIC_RELEASE);
-    quern_copy_text(heard->reason.text, reason->text, sizeof heard->reason.text);
-    memcpy(heard->reason.missing, reason->missing, sizeof heard->reason.missing);
+    heard += __atomic_load_n(&heard->from, __ATOMIC_RELAXED) == (uint32_t)present + 1;
+    __atomic_store_n(&heard->from, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);  /* a reader of a byte of this reason finds no earlier rank after it */
+    quern_copy_atomically(&heard->reason, reason, sizeof *reason);
     __atomic_store_n(&heard->from, (uint32_t)rank + 1, __ATOMIC_RELEASE);
 }
 
@@ -407,9 +414,9 @@ static void copy_missing(const struct quern_membership *member, uint32_t missing
     const uint32_t poison = find_poison(member), source = source_of(poison);
     const int rank = rank_of(poison);
     if (rank >= member->ranks) return;
-    const struct quern_poison_reason *by = source == REASON ? reason_of(member->roster, rank) : NULL;
-    if (by) {
-        memcpy(missing, by->missing, sizeof by->missing);
+    struct quern_poison_reason by;
+    if (source == REASON && copy_reason(&by, member->roster, rank)) {
+        memcpy(missing, by.missing, sizeof by.missing);
     } else if (source == KERNEL_ERROR && has_missing(error_kind(member, rank))) {
         const struct quern_kernel_error *error = &quern_place(member->roster, rank)->error;
         memcpy(missing, error->missing, sizeof error->missing);

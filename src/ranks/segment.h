@@ -81,6 +81,14 @@ struct quern_poison_reason {
     uint32_t missing[QUERN_GROUP_WORDS];
 };
 
+/* Copies bytes that others may be writing, each by itself: the caller looks twice at what says whose they are. */
+static inline void quern_copy_atomically(void *to, const void *from, size_t bytes) {
+    const unsigned char *source = from;
+    unsigned char *target = to;
+    for (size_t i = 0; i < bytes; i++)
+        __atomic_store_n(&target[i], __atomic_load_n(&source[i], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+
 /* That of a rank of another host. */
 struct quern_heard_reason {
     uint32_t from;               /* atomic: the rank and 1; 0: none */

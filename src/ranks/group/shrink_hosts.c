@@ -18,12 +18,9 @@ static struct quern_decision *place_of_decision(const struct quern_membership *m
     return &quern_place(member->roster, speaker)->decision[round % 2];
 }
 
-/* All but the round, by bytes: a rank that is late may read while the speaker writes. */
+/* All but the round.  A rank that is late may read while the speaker writes. */
 static void copy_decision(struct quern_decision *to, const struct quern_decision *from) {
-    for (size_t i = offsetof(struct quern_decision, status); i < sizeof *to; i++) {
-        const unsigned char byte = __atomic_load_n((const unsigned char *)from + i, __ATOMIC_RELAXED);
-        __atomic_store_n((unsigned char *)to + i, byte, __ATOMIC_RELAXED);
-    }
+    quern_copy_atomically(&to->status, &from->status, sizeof *to - offsetof(struct quern_decision, status));
 }
 
 void quern_publish_decision(const struct quern_membership *member, uint32_t round, const struct quern_decision *decision) {
