@@ -164,7 +164,7 @@ def device_case(dtype=numpy.float32):
 
 def test_all_operators_are_there_for_both_devices():
     names = {name for key, name in operators if key == "CPU"}
-    assert len(names) == 8 and names == {name for key, name in operators if key == "CUDA"}
+    assert len(names) == 10 and names == {name for key, name in operators if key == "CUDA"}
 
 
 def test_loss_and_gradient():
@@ -185,6 +185,26 @@ def test_loss_and_gradient():
             again, rows, grad = run("cross_entropy_and_gradient", x, y, weight=box(), smoothing=0.1, outputs=3)
             near(grad.values(), gradient / divisor, tolerance)
             assert again.values() == found.values() and (rows.values() == kept).all()
+
+
+def test_log_prob_and_entropy():
+    """At a temperature of 1 / 2, with an upstream gradient of each: rows of log_prob are those of the loss, negated."""
+    logits, labels, x, y = device_case()
+    log_p = logits.astype(numpy.float64) * 2
+    log_p -= numpy.log(numpy.exp(log_p).sum(1, keepdims=True))
+    p, counted = numpy.exp(log_p), labels >= 0
+    expected = -(p * log_p).sum(1)
+    log_prob, entropy, stats = run("policy", x, y, real(2.0), reduction=0, outputs=3)
+    near(log_prob.values()[counted], log_p[counted, labels[counted]], 1e-6)
+    near(entropy.values()[counted], expected[counted], 1e-6)
+    x, y = Tensor(logits.shape, numpy.float32, logits), Tensor(labels.shape, numpy.int64, labels)
+    of_loss, of_entropy = (numpy.linspace(-1, 2, 21).astype(numpy.float32) * sign for sign in (1, -0.5))
+    upstream = [Tensor(each.shape, numpy.float32, each) for each in (of_loss, of_entropy)]
+    grad, = run("policy_gradient", x, y, real(2.0), stats.handle, *(each.handle for each in upstream), reduction=0)
+    hot = numpy.zeros_like(p)
+    hot[counted, labels[counted]] = 1
+    exact = 2 * (of_loss[:, None] * (p - hot) - of_entropy[:, None] * p * (log_p + expected[:, None]))
+    near(grad.values(), exact * counted[:, None], 1e-6)
 
 
 def test_in_place_and_rows():

@@ -333,6 +333,22 @@ SPECIALISED struct piece_sums full_pass(const struct full_piece *piece, int64_t 
     return result;
 }
 
+/* Whether the entropy and a temperature have loops of their own; not in plain C, which few machines run. */
+#if QUERN_SIMD512 || QUERN_SIMD256 || QUERN_NEON
+enum { HAS_POLICY_LOOPS = 1 };
+#else
+enum { HAS_POLICY_LOOPS = 0 };
+#endif
+
+/* With a temperature there is one loop, with the entropy, for both: code has a size, too. */
+static struct piece_sums warm_sums(const struct full_piece *piece, int64_t columns) {
+    const struct full_wants wants = {.kept = 1, .temperature = 1, .entropy = 1};
+    struct piece_sums sums = full_pass(piece, columns, wants);
+    if (!piece->wants.entropy)
+        sums.moment = 0;
+    return sums;
+}
+
 /* The options of typical training have separate loops; one loop handles all other combinations. */
 static struct piece_sums full_sums(const struct full_piece *piece, int64_t columns) {
     const struct full_wants wants = piece->wants;
@@ -342,14 +358,13 @@ static struct piece_sums full_sums(const struct full_piece *piece, int64_t colum
     const struct full_wants capped_weighed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1};
     const struct full_wants all = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
     const struct full_wants all_but_softcap = {.kept = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
-    const struct full_wants entropy = {.kept = 1, .entropy = 1}, warm = {.kept = 1, .temperature = 1};
-    const struct full_wants warm_entropy = {.kept = 1, .temperature = 1, .entropy = 1};
+    const struct full_wants entropy = {.kept = 1, .entropy = 1};
     if (wants.centred || !wants.kept || wants.softcap != wants.in_reach)
         return full_pass(piece, columns, wants);
-    if (wants.entropy && !wants.smoothing && !wants.softcap)
-        return wants.temperature ? full_pass(piece, columns, warm_entropy) : full_pass(piece, columns, entropy);
-    if (wants.temperature && !wants.smoothing && !wants.softcap)
-        return full_pass(piece, columns, warm);
+    if (HAS_POLICY_LOOPS && wants.temperature && !wants.smoothing && !wants.softcap)
+        return warm_sums(piece, columns);
+    if (HAS_POLICY_LOOPS && wants.entropy && !wants.smoothing && !wants.softcap)
+        return full_pass(piece, columns, entropy);
     if ((wants.entropy && !wants.class_weights) || (wants.temperature && !wants.softcap))
         return full_pass(piece, columns, wants);
     if (wants.entropy)

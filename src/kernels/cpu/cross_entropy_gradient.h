@@ -188,9 +188,9 @@ SPECIALISED void full_products(struct beside beside, const float *exponentials, 
 static void full_gradient(const struct beside *beside, const float *exponentials, int64_t columns, element *grad) {
     const struct beside_wants wants = beside->wants, capped = {.softcap = 1}, capped_uniform = {.softcap = 1, .uniform = 1};
     const struct beside_wants capped_weighed = {.softcap = 1, .class_weights = 1};
-    const struct beside_wants tilted = {.tilt = 1}, warm_tilted = {.tilt = 1, .temperature = 1};
-    if (wants.tilt && !wants.twice && !wants.softcap && !wants.uniform)
-        full_products(*beside, exponentials, columns, grad, wants.temperature ? warm_tilted : tilted);
+    const struct beside_wants tilted = {.tilt = 1, .temperature = 1};  /* of 1 is none */
+    if (HAS_POLICY_LOOPS && wants.tilt && !wants.twice && !wants.softcap && !wants.uniform)
+        full_products(*beside, exponentials, columns, grad, tilted);
     else if (wants.twice || wants.tilt || !wants.softcap)
         full_products(*beside, exponentials, columns, grad, wants);
     else if (wants.class_weights)

@@ -166,20 +166,21 @@ static __device__ __forceinline__ void store_edge(const row_gradient<POLICY> &gr
 template <bool POLICY>
 static __device__ __forceinline__ void store_streamed_columns(const row_gradient<POLICY> &gradient, const char *logits, char *grad,
                                                               int64_t columns) {
+    constexpr int batch = POLICY ? 1 : BATCH; /* little code: images have a size, too */
     const row_layout layout(logits, columns);
     store_edge(gradient, layout, logits, grad);
     const bool aligned = ((uintptr_t)grad - (uintptr_t)logits) % VECTOR_BYTES == 0;
     const int64_t last = layout.vectors - 1 - threadIdx.x;
-    for (int64_t i = last < 0 ? -1 : last / THREADS * THREADS + threadIdx.x; i >= 0; i -= BATCH * THREADS) {
-        uint32_t word[BATCH][VECTOR_WORDS];
+    for (int64_t i = last < 0 ? -1 : last / THREADS * THREADS + threadIdx.x; i >= 0; i -= batch * THREADS) {
+        uint32_t word[batch][VECTOR_WORDS];
 #pragma unroll
-        for (int j = 0; j < BATCH; j++) {
+        for (int j = 0; j < batch; j++) {
             if (i - j * THREADS >= 0) {
                 load_vector_once<VECTOR_BYTES>(logits + layout.column(i - j * THREADS) * element::bytes, word[j]);
             }
         }
 #pragma unroll
-        for (int j = 0; j < BATCH; j++) {
+        for (int j = 0; j < batch; j++) {
             if (i - j * THREADS >= 0) {
                 store_gradient(gradient, word[j], grad, layout.column(i - j * THREADS), aligned);
             }

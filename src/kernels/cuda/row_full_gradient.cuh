@@ -125,10 +125,10 @@ template <bool ROOTS, bool TILTED> struct full_gradient<true, ROOTS, TILTED> : g
 };
 
 /* A thread's vectors, in batches that have a logit far into the softcap, to global memory. */
-template <bool ROOTS, bool TILTED>
+template <bool ROOTS>
 static __device__ __noinline__ void store_far_vectors(const quern_cross_entropy_problem &problem, column_factors factors,
                                                       summed_share share, char *grad, int batch) {
-    const full_gradient<true, ROOTS, TILTED> gradient(factors, problem.softcap);
+    const full_gradient<true, ROOTS, false> gradient(factors, problem.softcap);
     const float *class_weights = problem.label_smoothing != 0.0f ? problem.class_weights : NULL;
     const gradient_layout layout(grad, share.columns);
     const uint32_t first = share.image + layout.head * element::bytes, base = first & ~15u;
@@ -165,7 +165,7 @@ static __device__ __forceinline__ bool store_full_vectors(const full_gradient<CA
         read(at + i * STEP, word[i]);
         load_weights<VECTOR>(class_weights, column + i * THREADS * VECTOR, weights + i * VECTOR);
     }
-    if (CAPPED && __builtin_expect(!is_near && !are_near(word, nearest), 0)) {
+    if (CAPPED && !TILTED && __builtin_expect(!is_near && !are_near(word, nearest), 0)) {
         return false;
     }
 #pragma unroll
@@ -174,7 +174,11 @@ static __device__ __forceinline__ bool store_full_vectors(const full_gradient<CA
 #pragma unroll
         for (int j = 0; j < VECTOR / 2; j++) {
             const pair weight = {weights[i * VECTOR + 2 * j], weights[i * VECTOR + 2 * j + 1]};
-            const pair both = gradient(widen_pair(word[i], j), weight);
+            const pair logits = widen_pair(word[i], j);
+            pair both = gradient(logits, weight);
+            if (CAPPED && TILTED) { /* far ones, too: little code */
+                both = {gradient.any(logits.low, weight.low), gradient.any(logits.high, weight.high)};
+            }
             x[2 * j] = both.low, x[2 * j + 1] = both.high;
         }
         packing<element, VECTOR>::nearest(x, word[i]);
@@ -186,7 +190,7 @@ static __device__ __forceinline__ bool store_full_vectors(const full_gradient<CA
 template <bool CAPPED, bool CLASS_WEIGHTS, bool ROOTS, bool TILTED>
 static __device__ __forceinline__ void store_full_share(const quern_cross_entropy_problem &problem, const column_factors &factors,
                                                         const summed_share &share, char *grad) {
-    constexpr int batch = full_batch<CLASS_WEIGHTS>;
+    constexpr int batch = TILTED ? 1 : full_batch<CLASS_WEIGHTS>; /* little code: images have a size, too */
     const full_gradient<CAPPED, ROOTS, TILTED> gradient(factors, problem.softcap);
     const float *class_weights = CLASS_WEIGHTS && factors.smoothing != 0.0f ? problem.class_weights : NULL;
     const float nearest = CAPPED ? nearest_of(problem.softcap) : 0.0f;
@@ -213,22 +217,22 @@ static __device__ __forceinline__ void store_full_share(const quern_cross_entrop
             near &= store_full_vectors<1>(gradient, nearest, share.is_near, class_weights, column, read, at, to);
         }
     });
-    if (CAPPED && __builtin_expect(!near, 0)) {
-        store_far_vectors<ROOTS, TILTED>(problem, factors, share, grad, batch);
+    if (CAPPED && !TILTED && __builtin_expect(!near, 0)) {
+        store_far_vectors<ROOTS>(problem, factors, share, grad, batch);
     }
 }
 
 template <bool CAPPED, bool CLASS_WEIGHTS, bool TILTED>
 static __device__ __forceinline__ void store_full_columns(const quern_cross_entropy_problem &problem, const column_factors &factors,
                                                           const summed_share &share, char *grad) {
-    if (element::bytes == 2 && factors.needs_roots(problem.softcap)) {
+    if (element::bytes == 2 && (TILTED || factors.needs_roots(problem.softcap))) {
         store_full_share<CAPPED, CLASS_WEIGHTS, true, TILTED>(problem, factors, share, grad);
     } else {
         store_full_share<CAPPED, CLASS_WEIGHTS, false, TILTED>(problem, factors, share, grad);
     }
 }
 
-/* With the gradient of the entropy there is one text, with or without class weights. */
+/* With the gradient of the entropy there is one text, with or without class weights, and of 16 bits with roots. */
 template <bool CAPPED>
 static __device__ __forceinline__ void store_full_options(const quern_cross_entropy_problem &problem, const column_factors &factors,
                                                           const summed_share &share, char *grad) {
