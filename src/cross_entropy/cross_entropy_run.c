@@ -83,11 +83,12 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
     const quern_cross_entropy_args *args = &call->args;
     const enum quern_cross_entropy_step step = call->step;
     const bool reduced = is_reduced(step, args), tells = step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE;
+    const bool has_grad = args->grad && step != QUERN_STEP_STATS && step != QUERN_STEP_COMBINE;
     float *row_loss = reduced ? inside(workspace, layout->row_loss) : args->loss;
     call->problem = (struct quern_cross_entropy_problem){
         .logits = args->logits,
         .logits_stride = args->logits_stride,
-        .grad = step == QUERN_STEP_STATS || step == QUERN_STEP_COMBINE ? NULL : args->grad,
+        .grad = has_grad ? args->grad : NULL,
         .grad_stride = args->grad_stride,
         .labels = args->labels,
         .labels_are_int64 = args->labels_dtype == QUERN_INT64,
@@ -97,7 +98,7 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
         .padded_vocab = args->padded_vocab,
         .first_column = args->first_column,
         .global_vocab = args->global_vocab,
-        .grad_loss = args->grad_loss,
+        .grad_loss = has_grad ? args->grad_loss : NULL,
         .grad_loss_stride = args->grad_loss_stride,
         .grad_scale = args->grad_scale,
         .reduction = (int32_t)args->reduction,
@@ -122,9 +123,9 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
         .inverse_temperature = args->inverse_temperature,
         .wants_moment = args->entropy || args->grad_entropy,
         .inverse_temperatures = args->inverse_temperatures,
-        .grad_log_prob = args->grad_log_prob,
+        .grad_log_prob = has_grad ? args->grad_log_prob : NULL,
         .grad_log_prob_stride = args->grad_log_prob_stride,
-        .grad_entropy = args->grad_entropy,
+        .grad_entropy = has_grad ? args->grad_entropy : NULL,
         .grad_entropy_stride = args->grad_entropy_stride,
     };
 }

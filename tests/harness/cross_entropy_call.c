@@ -66,6 +66,12 @@ static quern_cross_entropy_args with_pointers(const struct cross_entropy_case *c
     args.grad_log_prob = c->has_log_prob_grad ? (float *)b->log_prob_upstream.data + inputs->upstream_first : NULL;
     args.grad_entropy = c->has_entropy_grad ? (float *)b->entropy_upstream.data + inputs->upstream_first : NULL;
     args.inverse_temperatures = where_wanted(&b->temperatures, c->has_temperatures);
+    if (!args.grad) {  /* ignored then: an address that is no memory */
+        const float *const none = (const float *)(uintptr_t)(1 << 20);
+        if (args.grad_loss) args.grad_loss = none;
+        if (args.grad_log_prob) args.grad_log_prob = none;
+        if (args.grad_entropy) args.grad_entropy = none;
+    }
     args.report = where_wanted(&b->report, !c->no_report);
     args.lse = where_wanted(&b->lse, c->outputs & WANT_LSE);
     args.log_prob = where_wanted(&b->log_prob, c->outputs & WANT_LOG_PROB);

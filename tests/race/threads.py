@@ -67,7 +67,9 @@ VARIANTS = [
             "cancel_transfers"),
     Variant("a thread that moves transfers beside a call", "src/ranks/transfer/progress_threads.c",
             "    if (take_lock(threads)) {\n"
-            "        outcome = quern_pass_transfers(threads->all) ? MOVED : quern_transfers_are_busy(threads->all) ? BUSY : IDLE;\n"
+            "        const bool has_moved = quern_pass_transfers(threads->all), is_awaited = "
+            "quern_watch_stream_waits(threads->all->waits);\n"
+            "        outcome = has_moved ? MOVED : quern_transfers_are_busy(threads->all) ? BUSY : is_awaited ? AWAITED : IDLE;\n"
             "        if (is_second && outcome != MOVED) list_sockets(threads);\n"
             "        pthread_mutex_unlock(&threads->lock);\n    }\n",
             "    if (!end(threads)) outcome = quern_pass_transfers(threads->all) ? MOVED : IDLE;\n", "transfer_by_threads"),

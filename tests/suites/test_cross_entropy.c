@@ -393,6 +393,7 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy, gradient_is_the_slope_of_the_outputs) {
                                                          .upstream_stride = 0, .outputs = is_full(row) ? WANT_EVERYTHING : 0);
         set_option(&c, option);
         if (c.softcap != 0) c.softcap = 2;
+        if (c.inverse_temperature > 1) c.inverse_temperature = 1.5f;  /* the quotient's error grows with its cube */
         if (c.z_loss != 0) c.z_loss = 0.125f;
         check_slope(device, &c);
     }

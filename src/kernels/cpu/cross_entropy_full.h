@@ -1,6 +1,6 @@
 /*
  * The forward pass of full kernels over a piece, with softcap, temperature, smoothing and entropy in the loop that computes the
- * exponentials. Included by cross_entropy_parts.h.  A logit is read from DRAM once, as in the plain kernels.  The class weights (4
+ * exponentials.  Included by cross_entropy_parts.h.  A logit is read from DRAM once, as in the plain kernels.  The class weights (4
  * bytes per column, read) stay in the cache.  Each group of logits is examined first, to decide for the whole group whether the
  * softcap's polynomials suffice; the gradient pass decides the same.
  */
