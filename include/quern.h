@@ -407,6 +407,16 @@ typedef enum quern_reduction {
     QUERN_REDUCTION_MEAN = 2   /* loss is one value: the sum divided by the number of counted rows, or by their class weights */
 } quern_reduction;
 
+/*
+ * Which results have the same bits everywhere.  With portable bits the loss, lse and log_prob of a row, and its gradient, depend on
+ * its logits, its label and the options only: not on the machine, the instruction set, the threads, the other rows, or the steps
+ * in which the call is made.  docs/numerics.md defines them, so that another library can give the same.
+ */
+typedef enum quern_bits {
+    QUERN_BITS_DEFAULT = 0,    /* the same from run to run on one kind of machine; the fastest */
+    QUERN_BITS_PORTABLE = 1    /* on CPUs, for whole vocabs, without softcap, label smoothing, entropy and its gradient */
+} quern_bits;
+
 /* Counts of the rows of one call, in the memory of the device.  Each call that is given the report overwrites it. */
 typedef struct quern_cross_entropy_report {
     int64_t counted_rows;    /* rows with a valid label other than ignore_index */
@@ -529,6 +539,8 @@ typedef struct quern_cross_entropy_args {
     int64_t grad_log_prob_stride;
     const float *grad_entropy;      /* all steps over shards need the pointer: the first one sums what the last one reads */
     int64_t grad_entropy_stride;
+
+    quern_bits bits;                /* the same in all steps */
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_DEFAULTS(set) \

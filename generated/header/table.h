@@ -20,6 +20,7 @@ static const int values_of_quern_dtype[] = {QUERN_NO_DTYPE, QUERN_F32, QUERN_F16
 static const int values_of_quern_device_kind[] = {QUERN_CPU, QUERN_CUDA};
 static const int values_of_quern_operations[] = {QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE, QUERN_COLLECTIVE};
 static const int values_of_quern_reduction[] = {QUERN_REDUCTION_NONE, QUERN_REDUCTION_SUM, QUERN_REDUCTION_MEAN};
+static const int values_of_quern_bits[] = {QUERN_BITS_DEFAULT, QUERN_BITS_PORTABLE};
 static const int values_of_quern_adam_mode[] = {QUERN_ADAMW, QUERN_ADAM_L2};
 static const int values_of_quern_adam_eps_mode[] = {QUERN_EPS_OUTSIDE, QUERN_EPS_INSIDE};
 static const int values_of_quern_rounding[] = {QUERN_ROUND_DEFAULT, QUERN_ROUND_NEAREST, QUERN_ROUND_STOCHASTIC};
@@ -98,8 +99,9 @@ static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "grad_log_prob_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, grad_log_prob_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_log_prob_stride},
     {.name = "grad_entropy", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, grad_entropy), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_entropy, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__grad_entropy},
     {.name = "grad_entropy_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, grad_entropy_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_entropy_stride},
+    {.name = "bits", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, bits), .bytes = sizeof((quern_cross_entropy_args *)0)->bits, VALUES(quern_bits)},
 };
-static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 37};
+static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 38};
 DECLARE_EXTENT(quern_gemm_args, a)
 DECLARE_EXTENT(quern_gemm_args, b)
 DECLARE_EXTENT(quern_gemm_args, c)

@@ -157,6 +157,23 @@ static quern_status check_values(const quern_device *device, const quern_cross_e
     return status;
 }
 
+/* What has no portable bits. */
+static const char *without_portable_bits(const quern_device *device, const quern_cross_entropy_args *args) {
+    if (args->softcap != 0) return "with a softcap";
+    if (args->label_smoothing != 0) return "with label_smoothing";
+    if (args->entropy || args->grad_entropy) return args->entropy ? "with entropy" : "with grad_entropy";
+    if (args->vocab != args->global_vocab) return "for a shard of a vocab";
+    return device->kind != QUERN_CPU ? "on a GPU" : NULL;
+}
+
+static quern_status check_bits(const quern_device *device, const quern_cross_entropy_args *args) {
+    quern_status status = quern_check_choice(device, "args.bits", (int)args->bits, QUERN_BITS_PORTABLE);
+    const char *without = args->bits == QUERN_BITS_PORTABLE ? without_portable_bits(device, args) : NULL;
+    if (status != QUERN_OK || !without) return status;
+    return quern_fail(device, QUERN_NOT_SUPPORTED, "args.bits is %d %s: expected %d, QUERN_BITS_DEFAULT", (int)args->bits, without,
+                      QUERN_BITS_DEFAULT);
+}
+
 quern_status quern_cross_entropy_check(const quern_device *device, const quern_cross_entropy_args *given,
                                        quern_cross_entropy_args *args) {
     quern_status status = fill_defaults(device, given, args);
@@ -164,6 +181,7 @@ quern_status quern_cross_entropy_check(const quern_device *device, const quern_c
     if (status == QUERN_OK) status = check_shape(device, args);
     if (status == QUERN_OK) status = check_places(device, args);
     if (status == QUERN_OK) status = check_values(device, args);
+    if (status == QUERN_OK) status = check_bits(device, args);
     return status;
 }
 

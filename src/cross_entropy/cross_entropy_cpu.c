@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/cross_entropy_kept.h"
 #include "kernels/cross_entropy_row.h"
+#include "kernels/cross_entropy_tree.h"
 #include "os/integers.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
@@ -151,23 +152,35 @@ static void run_parts(const struct work *work, int64_t first, int64_t end, void 
     }
 }
 
+static quern_row_stats combine_parts(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    quern_row_stats stats = problem->parts[row];
+    for (int64_t part = 1; part < problem->part_count; part++)
+        quern_row_add(&stats, problem->parts[part * problem->rows + row]);
+    return stats;
+}
+
+static quern_row_stats combine_portable_parts(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    struct quern_row_tree tree = quern_row_tree_from(0);
+    quern_row_stats stats = quern_row_nothing();
+    for (int64_t part = 0; part < problem->part_count; part++)
+        quern_row_add_part(&tree, &stats, &problem->parts[part * problem->rows + row]);
+    quern_row_finish_parts(&tree, &stats);
+    return stats;
+}
+
 /* Combines the parts of each row, or its shards, in their order. */
 static void combine_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
     (void)scratch;
     const struct quern_cross_entropy_problem *problem = work->problem;
-    for (int64_t row = first; row < end; row++) {
-        quern_row_stats stats = problem->parts[row];
-        for (int64_t part = 1; part < problem->part_count; part++)
-            quern_row_add(&stats, problem->parts[part * problem->rows + row]);
-        problem->stats[row] = stats;
-    }
+    for (int64_t row = first; row < end; row++)
+        problem->stats[row] = problem->portable_bits ? combine_portable_parts(problem, row) : combine_parts(problem, row);
 }
 
 static void finish_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
     (void)scratch;
     for (int64_t row = first; row < end; row++) {
         const quern_row_stats *stats = &work->problem->stats[row];
-        const struct quern_row_values values = quern_row_values(stats);
+        const struct quern_row_values values = quern_row_values(work->problem, stats);
         quern_row_finish(work->problem, row, quern_row_label(work->problem, row), stats, &values);
     }
 }

@@ -127,6 +127,7 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
         .grad_log_prob_stride = args->grad_log_prob_stride,
         .grad_entropy = has_grad ? args->grad_entropy : NULL,
         .grad_entropy_stride = args->grad_entropy_stride,
+        .portable_bits = args->bits == QUERN_BITS_PORTABLE,
     };
 }
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "kernels/functions.h"
 #include "kernels/problem.h"
 #include "quern.h"
 
@@ -34,7 +35,20 @@ static inline void quern_row_move(quern_row_stats *stats, double origin) {
     stats->origin = origin;
 }
 
-/* Adds the sums of later columns.  The first of equal maxima is kept. */
+/* Takes what is no sum from the stats of later columns.  The first of equal maxima is kept. */
+static inline void quern_row_take(quern_row_stats *stats, const quern_row_stats *more) {
+    if (more->argmax >= 0 && (stats->argmax < 0 || more->maximum > stats->maximum)) {
+        stats->argmax = more->argmax;
+        stats->maximum = more->maximum;
+    }
+    if (more->has_label) {
+        stats->label_value = more->label_value;
+        stats->label_weight = more->label_weight;
+        stats->has_label = 1;
+    }
+}
+
+/* Adds the sums of later columns. */
 static inline void quern_row_add(quern_row_stats *stats, quern_row_stats more) {
     const double origin = stats->origin > more.origin ? stats->origin : more.origin;
     quern_row_move(stats, origin);
@@ -43,15 +57,7 @@ static inline void quern_row_add(quern_row_stats *stats, quern_row_stats more) {
     stats->weighted += more.weighted;
     stats->moment += more.moment;
     stats->weights += more.weights;
-    if (more.argmax >= 0 && (stats->argmax < 0 || more.maximum > stats->maximum)) {
-        stats->argmax = more.argmax;
-        stats->maximum = more.maximum;
-    }
-    if (more.has_label) {
-        stats->label_value = more.label_value;
-        stats->label_weight = more.label_weight;
-        stats->has_label = 1;
-    }
+    quern_row_take(stats, &more);
 }
 
 /* ---- labels ---- */
@@ -84,17 +90,35 @@ static inline float quern_row_inverse_temperature(const struct quern_cross_entro
 struct quern_row_values {
     double label;      /* exp(the label's y - origin) */
     double sum;        /* of exp(y - origin) over all columns; NaN when any y is NaN or +infinity */
-    double log_sum;    /* lse - origin; without cancellation for a row that is confident of its label */
+    double log_sum;    /* lse - origin */
+    double of_label;   /* lse - the label's y; without cancellation for a row that is confident of its label */
     bool is_infinite;  /* every y is -infinity */
 };
 
-static inline struct quern_row_values quern_row_values(const quern_row_stats *stats) {
+/* distance: of the label's y from the origin. */
+static inline void quern_row_add_logs(struct quern_row_values *values, const quern_row_stats *stats, double distance) {
+    values->log_sum = stats->label_value == stats->origin ? log1p(stats->others) : log(values->sum);
+    values->of_label = values->log_sum - distance;
+}
+
+/* The same with portable bits.  The label's y is no origin then. */
+static inline void quern_row_add_portable_logs(struct quern_row_values *values, const quern_row_stats *stats, double distance) {
+    const bool is_confident = values->label >= stats->others;
+    values->of_label = is_confident ? quern_fixed_log1p(stats->others / values->label) : quern_fixed_log(values->sum) - distance;
+    values->log_sum = is_confident ? distance + values->of_label : quern_fixed_log(values->sum);
+}
+
+static inline struct quern_row_values quern_row_values(const struct quern_cross_entropy_problem *problem,
+                                                       const quern_row_stats *stats) {
     struct quern_row_values values = {0};
+    const double distance = (double)stats->label_value - (stats->origin == (double)-INFINITY ? 0 : stats->origin);
     values.is_infinite = stats->origin == (double)-INFINITY && !isnan(stats->others) && !isnan(stats->label_value);
-    if (stats->has_label && !values.is_infinite)
-        values.label = exp((double)stats->label_value - (stats->origin == (double)-INFINITY ? 0 : stats->origin));
+    if (stats->has_label && !values.is_infinite) values.label = problem->portable_bits ? quern_fixed_exp(distance) : exp(distance);
     values.sum = stats->others + values.label;
-    values.log_sum = stats->label_value == stats->origin ? log1p(stats->others) : log(values.sum);
+    if (problem->portable_bits)
+        quern_row_add_portable_logs(&values, stats, distance);
+    else
+        quern_row_add_logs(&values, stats, distance);
     return values;
 }
 
@@ -104,9 +128,8 @@ static inline double quern_row_product(double weight, double value) { return wei
 static inline double quern_row_loss(const struct quern_cross_entropy_problem *problem, const quern_row_stats *stats,
                                     const struct quern_row_values *values) {
     const double smoothing = (double)problem->label_smoothing, lse = stats->origin + values->log_sum;
-    const double of_label = values->log_sum - ((double)stats->label_value - stats->origin);
     const double of_all = stats->weights * values->log_sum - stats->weighted;
-    return quern_row_product((1 - smoothing) * (double)stats->label_weight, of_label) +
+    return quern_row_product((1 - smoothing) * (double)stats->label_weight, values->of_label) +
            quern_row_product(smoothing / (double)problem->global_vocab, of_all) +
            quern_row_product((double)problem->z_loss, lse * lse);
 }
@@ -138,7 +161,7 @@ static inline void quern_row_finish(const struct quern_cross_entropy_problem *pr
         quern_row_write(problem, row, (double)NAN, (double)NAN, (double)NAN, (double)NAN, -1);
     } else {
         quern_row_write(problem, row, quern_row_loss(problem, stats, values), stats->origin + values->log_sum,
-                        (double)stats->label_value - stats->origin - values->log_sum,
+                        0 - values->of_label,
                         problem->entropy ? quern_row_entropy(stats, values) : 0, stats->argmax);
     }
 }

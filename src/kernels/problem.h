@@ -77,6 +77,7 @@ struct quern_cross_entropy_problem {
     struct quern_row_stats *parts;     /* [part_count, rows]: written by the stats stage, read by the combine stage */
     int64_t part_count;                /* parts of this problem's columns; in the combine stage all that are combined */
     int32_t is_final;                  /* combine: the parts are those of whole rows; losses and outputs are written */
+    int32_t portable_bits;             /* for CPUs */
 
     float *loss;                       /* [1], sum or mean; written by the reduce stage, or the rows stage with progress */
     double *divisor;                   /* of the mean; written by the labels stage, or likewise.  NULL: not the mean */
@@ -100,6 +101,9 @@ struct quern_cross_entropy_problem {
  * sums are the same whether one worker sums all parts or many workers sum one part each.
  */
 enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
+
+/* With portable bits: the columns of a leaf of the tree in which a row is summed. */
+enum { QUERN_UNIT_COLUMNS = 32 };
 
 /*
  * The most blocks of a kernel that takes rows in turns that a multiprocessor holds: its registers are limited to that.  Full

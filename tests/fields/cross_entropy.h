@@ -65,6 +65,8 @@ BUFFER_OF(quern_cross_entropy_args, grad_log_prob,              "rnnr--nr-", siz
 RULE(quern_cross_entropy_args, grad_log_prob_stride,            "cccc--cc-", REFUSES(FAR_ROWS))
 BUFFER_OF(quern_cross_entropy_args, grad_entropy,               "rnnr--nr-", sizeof(float))
 RULE(quern_cross_entropy_args, grad_entropy_stride,             "cccc--cc-", REFUSES(FAR_ROWS))
+RULE(quern_cross_entropy_args, bits,                            "ccccccccc", REFUSES(
+     {.status = QUERN_NOT_SUPPORTED, .text = " with a softcap: expected 0, QUERN_BITS_DEFAULT", VALUES(QUERN_BITS_PORTABLE)}))
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */

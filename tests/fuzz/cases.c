@@ -51,6 +51,7 @@ static void loss_numbers(quern_cross_entropy_args *a) {
     a->grad = omit_one_in(2);
     if (!a->grad) a->grad_stride = stride(columns);
     else a->grad_loss = OMIT;  /* it would be ignored */
+    a->bits = a->rows == 4 && a->vocab % 2 ? QUERN_BITS_PORTABLE : QUERN_BITS_DEFAULT;
 }
 
 static void linear_numbers(quern_linear_cross_entropy_args *a) {

@@ -50,6 +50,7 @@ struct cross_entropy_case {
     int64_t offset;                /* elements by which every array misses a 256-byte boundary */
     bool no_loss, no_report;
     bool strict;                   /* labels */
+    bool portable;                 /* bits */
     const char *refused;           /* every call returns QUERN_INVALID_ARGUMENT with this detail; NULL: every call succeeds */
     double center, spread, peak;   /* logits: center + spread * normal, and peak more in the label's column */
     uint64_t seed;

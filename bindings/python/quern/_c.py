@@ -64,6 +64,9 @@ QUERN_COLLECTIVE = 32
 QUERN_REDUCTION_NONE = 0
 QUERN_REDUCTION_SUM = 1
 QUERN_REDUCTION_MEAN = 2
+# quern_bits
+QUERN_BITS_DEFAULT = 0
+QUERN_BITS_PORTABLE = 1
 # quern_adam_mode
 QUERN_ADAMW = 0
 QUERN_ADAM_L2 = 1
@@ -168,6 +171,7 @@ class quern_cross_entropy_args(Structure):
         ("grad_log_prob_stride", c_int64),
         ("grad_entropy", c_void_p),
         ("grad_entropy_stride", c_int64),
+        ("bits", c_int),
     ]
 class quern_gemm_args(Structure):
     _fields_ = [

@@ -5,43 +5,9 @@
 #ifndef QUERN_CPU_ADAM_PORTABLE_H
 #define QUERN_CPU_ADAM_PORTABLE_H
 
-#include <float.h>
 #include <math.h>
 
 #include "kernels/cpu/vector_portable.h"
-
-#if FLT_EVAL_METHOD != 0
-#error "fp32 arithmetic must be evaluated in fp32"
-#endif
-
-typedef double vector_double __attribute__((vector_size(32)));
-typedef int64_t vector_double_mask __attribute__((vector_size(32)));
-
-/*
- * a * b + c, rounded once.  Without a hardware instruction the C library's fmaf is slow, so this uses double: the product of two
- * fp32 values is exact, the error of the sum is known exactly (Knuth's TwoSum), and a sum whose last bit is made odd if it is
- * inexact rounds to fp32 like the exact value (Boldo and Melquiond 2008).
- */
-static inline vector vector_fma(vector a, vector b, vector c) {
-#ifdef __FP_FAST_FMAF
-    for (int lane = 0; lane < VECTOR_LANES; lane++)
-        a[lane] = fmaf(a[lane], b[lane], c[lane]);
-    return a;
-#else
-    vector_double product = __builtin_convertvector(a, vector_double) * __builtin_convertvector(b, vector_double);
-    vector_double addend = __builtin_convertvector(c, vector_double);
-    vector_double sum = product + addend;
-    vector_double rest = sum - product;
-    vector_double error = (product - (sum - rest)) + (addend - rest);
-    /* Not error != 0: if the sum is infinite the error is NaN, and the sum must not change. */
-    vector_double_mask inexact = (vector_double_mask)(error < 0) | (vector_double_mask)(error > 0);
-    vector_double_mask bits = (vector_double_mask)sum;
-    vector_double_mask step = inexact & ~bits & 1;
-    vector_double_mask toward_zero = (bits ^ (vector_double_mask)error) < 0;
-    bits += (step ^ toward_zero) - toward_zero;  /* minus the step if toward_zero */
-    return __builtin_convertvector((vector_double)bits, vector);
-#endif
-}
 
 static inline vector vector_fms(vector a, vector b, vector c) { return vector_fma(a, b, -c); }
 

@@ -41,6 +41,7 @@
 #include "kernels/cpu/cross_entropy_gradient.h"
 #include "kernels/cpu/cross_entropy_kept.h"
 #include "kernels/cpu/cross_entropy_parts.h"
+#include "kernels/cpu/cross_entropy_units.h"
 #include "kernels/cross_entropy_row.h"
 
 /* The softcap and the temperature of a row. */
@@ -63,6 +64,7 @@ SPECIALISED struct row row_at(const struct quern_cross_entropy_problem *problem,
         .label = label >= 0 && here >= 0 && here < problem->vocab ? here : -1,
         .softcap = softcap,
     };
+    row.apart = problem->portable_bits ? -1 : row.label;
     if (row.label >= 0)
         row.capped = cap_one(&row, first_lane(load_tail(row.logits + row.label, 1).first));
     if (scratch) {
@@ -72,7 +74,13 @@ SPECIALISED struct row row_at(const struct quern_cross_entropy_problem *problem,
     return row;
 }
 
+SPECIALISED quern_row_stats sum_part_of(const struct row *row, int64_t part, struct cursor at, bool full) {
+    return row->problem->portable_bits ? sum_units(row, part, at, full) : sum_part(row, part, at, full);
+}
+
 SPECIALISED quern_row_stats sum_row(const struct row *row, bool full) {
+    if (row->problem->portable_bits)
+        return sum_row_units(row, full);
     quern_row_stats stats = sum_part(row, 0, cursor_of_part(0), full);
     for (int64_t part = 1; part * QUERN_CPU_PART_COLUMNS < row->vocab; part++)
         quern_row_add(&stats, sum_part(row, part, cursor_of_part(part), full));
@@ -95,7 +103,7 @@ SPECIALISED void run_rows(const struct quern_cross_entropy_problem *problem, int
         const quern_row_stats stats = label < 0 ? quern_row_nothing() : sum_row(&row, full);
         if (problem->stats)
             problem->stats[index] = stats;
-        const struct quern_row_values values = quern_row_values(&stats);
+        const struct quern_row_values values = quern_row_values(problem, &stats);
         quern_row_finish(problem, index, label, &stats, &values);
         if (!row.grad)
             continue;
@@ -110,7 +118,7 @@ SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, in
     const struct softcap softcap = softcap_of(problem, index, full);
     const struct row row = row_at(problem, &softcap, index, label, kept->values);
     problem->parts[part * problem->rows + index] =
-        label < 0 ? quern_row_nothing() : sum_part(&row, part, cursor_of_part(kept->of_row ? part : 0), full);
+        label < 0 ? quern_row_nothing() : sum_part_of(&row, part, cursor_of_part(kept->of_row ? part : 0), full);
 }
 
 SPECIALISED void run_gradient(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t part,
@@ -118,11 +126,11 @@ SPECIALISED void run_gradient(const struct quern_cross_entropy_problem *problem,
     const int64_t label = quern_row_label(problem, index);
     const struct softcap softcap = softcap_of(problem, index, full);
     const struct row row = row_at(problem, &softcap, index, label, kept->values);
-    const struct quern_row_values values = quern_row_values(&problem->stats[index]);
+    const struct quern_row_values values = quern_row_values(problem, &problem->stats[index]);
     const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &problem->stats[index], &values);
     const struct cursor at = cursor_of_part(kept->of_row ? part : 0);
     if (!kept->of_row && gradient.kind == QUERN_GRADIENT_NUMBERS)
-        sum_part(&row, part, at, full);
+        sum_part_of(&row, part, at, full);
     write_part(&row, part, &gradient, at, full);
     if (part_end(&row, part) == row.vocab)
         write_padding(&row);

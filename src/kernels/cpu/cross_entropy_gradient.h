@@ -9,6 +9,7 @@
 #include <float.h>
 
 #include "kernels/cpu/cross_entropy_parts.h"
+#include "kernels/cross_entropy_tree.h"
 
 /*
  * The factor of the exponentials: high, or high and low, plus tilt times a distance.  All of them are multiplied by a power of two,
@@ -73,6 +74,15 @@ static inline vector times_factor(vector x, const struct factor *factor, bool tw
     return x * factor->high;
 }
 
+/* The same with portable bits: a product in two parts is rounded once. */
+static inline vector times_factor_fused(vector x, const struct factor *factor, bool twice) {
+    if (twice)
+        x *= factor->power;
+    if (FACTOR_HAS_REST)
+        return vector_fma(x, factor->high, x * factor->low);
+    return x * factor->high;
+}
+
 /* The same with the tilt. */
 static inline vector times_tilted(vector x, vector distance, const struct factor *factor, bool twice) {
     if (twice)
@@ -83,14 +93,17 @@ static inline vector times_tilted(vector x, vector distance, const struct factor
     return x * high;
 }
 
-SPECIALISED struct vector_pair pair_times_factor(const float *exponentials, const struct factor *factor, bool twice) {
+SPECIALISED struct vector_pair pair_times_factor(const float *exponentials, const struct factor *factor, bool twice, bool fused) {
     const struct vector_pair x = pair_load_f32(exponentials);
+    if (fused)
+        return (struct vector_pair){times_factor_fused(x.first, factor, twice), times_factor_fused(x.second, factor, twice)};
     return (struct vector_pair){times_factor(x.first, factor, twice), times_factor(x.second, factor, twice)};
 }
 
-SPECIALISED void plain_products(const float *exponentials, int64_t columns, struct factor factor, element *grad, bool twice) {
+SPECIALISED void plain_products(const float *exponentials, int64_t columns, struct factor factor, element *grad, bool twice,
+                                bool fused) {
     for (int64_t column = 0; column < columns; column += PAIR) {
-        const struct vector_pair x = pair_times_factor(exponentials + column, &factor, twice);
+        const struct vector_pair x = pair_times_factor(exponentials + column, &factor, twice, fused);
         if (column + PAIR <= columns)
             pair_store_element(grad + column, x);
         else
@@ -145,7 +158,7 @@ SPECIALISED struct vector_pair with_options(const struct beside *beside, const f
         x.first = times_tilted(e.first, distance.first, &beside->factor, wants.twice);
         x.second = times_tilted(e.second, distance.second, &beside->factor, wants.twice);
     } else {
-        x = pair_times_factor(exponentials + column, &beside->factor, wants.twice);
+        x = pair_times_factor(exponentials + column, &beside->factor, wants.twice, false);
     }
     if (wants.class_weights) {
         const struct vector_pair weights = load_weights(beside->class_weights + column, columns);
@@ -231,10 +244,30 @@ static struct beside beside_piece(const struct row *row, int64_t column, const s
     };
 }
 
+/* exp of the difference of two origins.  With portable bits it is a power of two. */
+static double raised_by(double origin, double of_row, bool portable) {
+    if (!portable)
+        return exp(origin - of_row);
+    return origin == (double)-INFINITY ? 0 : quern_times_power(1, quern_row_power(origin) - quern_row_power(of_row));
+}
+
+/* A gradient without options, and one with portable bits. */
+static void plain_gradient(const float *exponentials, int64_t columns, struct slope slope, element *grad, bool fused) {
+    if (fused && is_twice(slope))
+        plain_products(exponentials, columns, factor_of(slope), grad, true, true);
+    else if (fused)
+        plain_products(exponentials, columns, factor_of(slope), grad, false, true);
+    else if (is_twice(slope))
+        plain_products(exponentials, columns, factor_of(slope), grad, true, false);
+    else
+        plain_products(exponentials, columns, factor_of(slope), grad, false, false);
+}
+
 /* The gradient of one part from its kept values. */
 SPECIALISED void write_part(const struct row *row, int64_t part, const struct quern_row_gradient *gradient, struct cursor at,
                             bool full) {
     const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
+    const bool portable = row->problem->portable_bits;
     if (gradient->kind != QUERN_GRADIENT_NUMBERS) {
         fill(row->grad, first, end_of_part, gradient->kind == QUERN_GRADIENT_NAN ? NOT_A_NUMBER : 0);
         return;
@@ -246,17 +279,15 @@ SPECIALISED void write_part(const struct row *row, int64_t part, const struct qu
         end = piece_end(row, column);
         if (kept->origin != origin) {
             origin = kept->origin;
-            const double raised = exp(origin - gradient->origin);
+            const double raised = raised_by(origin, gradient->origin, portable);
             slope = (struct slope){raised * gradient->factor, raised * gradient->tilt};
         }
         const float *exponentials = row->exponentials + at.column;
-        if (full) {
+        if (full && !portable) {
             const struct beside beside = beside_piece(row, column, gradient, slope, kept->far);
             full_gradient(&beside, exponentials, end - column, row->grad + column);
-        } else if (is_twice(slope)) {
-            plain_products(exponentials, end - column, factor_of(slope), row->grad + column, true);
         } else {
-            plain_products(exponentials, end - column, factor_of(slope), row->grad + column, false);
+            plain_gradient(exponentials, end - column, slope, row->grad + column, portable);
         }
         at = cursor_after(at, end - column);
     }

@@ -18,6 +18,7 @@ struct row {
     element *grad;             /* NULL: no gradient */
     int64_t vocab;
     int64_t label;             /* its column here; -1: in another shard */
+    int64_t apart;             /* the same if it is in no piece; -1: pieces are blocks */
     const struct softcap *softcap;
     struct softcapped capped;  /* the y of the label's column, and its slope */
     float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: not kept */
@@ -34,12 +35,12 @@ static inline int64_t piece_end(const struct row *row, int64_t column) {
     int64_t end = (column / QUERN_CROSS_ENTROPY_BLOCK + 1) * QUERN_CROSS_ENTROPY_BLOCK;
     if (end > row->vocab)
         end = row->vocab;
-    return column <= row->label && row->label < end ? row->label : end;
+    return column <= row->apart && row->apart < end ? row->apart : end;
 }
 
 /* The start of the next piece. */
 static inline int64_t piece_next(const struct row *row, int64_t end) {
-    return end == row->label ? end + 1 : end;
+    return end == row->apart ? end + 1 : end;
 }
 
 static inline int64_t part_end(const struct row *row, int64_t part) {

@@ -39,6 +39,9 @@ enum { EXPONENTIAL_BIAS = 96 };
 #define LOG2_E 0x1.715476p+0f
 #define LN_2 0x1.62e43p-1f
 
+/* 1.5 * 2^23: rounds to an integer. */
+#define PORTABLE_ROUND 0x1.8p23f
+
 /* The exponentials are divided by exp(origin), with origin = centre + power * EXPONENTIAL_LN_2. */
 struct exponential_origin {
     float centre;

@@ -72,9 +72,22 @@ static inline __attribute__((always_inline)) vector exponential_of_product(vecto
     return _mm512_scalef_ps(vector_fma(root, q, root), y);
 }
 
+/* 0 where x is below lowest, else e. */
+static inline __attribute__((always_inline)) vector unless_below(vector x, vector lowest, vector e) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), e);
+}
+
 /* The result is 0 below lowest. */
 static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));
+    return unless_below(x, lowest, exponential_in_reach(x, round));
+}
+
+/* Whether the power of the origin is in the terms of the portable exponential: the instruction takes the logit's own power then. */
+static inline int power_is_in_terms(float power) { return power >= -30 && power <= 200; }
+
+/* p * 2^k of a sum that rounds to k - power. */
+static inline __attribute__((always_inline)) vector times_power(vector p, vector sum, vector round, int in_terms) {
+    return _mm512_scalef_ps(p, in_terms ? sum - round : sum - vector_broadcast(PORTABLE_ROUND));
 }
 
 #endif

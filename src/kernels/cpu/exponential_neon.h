@@ -60,9 +60,20 @@ static inline __attribute__((always_inline)) vector exponential_of_product(vecto
     return vector_fma(power, q, power);
 }
 
+static inline __attribute__((always_inline)) vector unless_below(vector x, vector lowest, vector e) {
+    return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(e), vcltq_f32(x, lowest)));
+}
+
 /* The result is 0 below lowest. */
 static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
-    return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(exponential_in_reach(x, round)), vcltq_f32(x, lowest)));
+    return unless_below(x, lowest, exponential_in_reach(x, round));
+}
+
+static inline int power_is_in_terms(float power) { return (void)power, 0; }
+
+static inline __attribute__((always_inline)) vector times_power(vector p, vector sum, vector round, int in_terms) {
+    (void)round, (void)in_terms;
+    return vreinterpretq_f32_u32(vaddq_u32(vreinterpretq_u32_f32(p), vshlq_n_u32(vreinterpretq_u32_f32(sum), 23)));
 }
 
 #endif

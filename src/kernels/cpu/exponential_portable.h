@@ -55,10 +55,20 @@ static inline __attribute__((always_inline)) vector exponential_of_product(vecto
     return (vector)power + (vector)power * (r * q);
 }
 
+static inline __attribute__((always_inline)) vector unless_below(vector x, vector lowest, vector e) {
+    return (vector)((vector_bits)e & ~(vector_bits)(x < lowest));
+}
+
 /* The result is 0 below lowest. */
 static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
-    vector_mask below = x < lowest;
-    return (vector)((vector_bits)exponential_in_reach(x, round) & ~(vector_bits)below);
+    return unless_below(x, lowest, exponential_in_reach(x, round));
+}
+
+static inline int power_is_in_terms(float power) { return (void)power, 0; }
+
+static inline __attribute__((always_inline)) vector times_power(vector p, vector sum, vector round, int in_terms) {
+    (void)round, (void)in_terms;
+    return (vector)((vector_bits)p + ((vector_bits)sum << 23));
 }
 
 #endif

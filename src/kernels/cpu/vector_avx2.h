@@ -44,6 +44,27 @@ static inline float vector_reduce_max(vector x) {
     return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 
+static inline vector vector_add_neighbours(vector a, vector b) {
+    const vector sums = _mm256_shuffle_ps(a, b, 0x88) + _mm256_shuffle_ps(a, b, 0xDD);
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(sums), 0xD8));
+}
+
+/* The sum of the halves of both vectors, within 256 and within 128 bits. */
+static inline vector add_halves(vector a, vector b) {
+    return _mm256_permute2f128_ps(a, b, 0x20) + _mm256_permute2f128_ps(a, b, 0x31);
+}
+
+static inline vector add_quarters(vector a, vector b) {
+    return _mm256_shuffle_ps(a, b, 0x44) + _mm256_shuffle_ps(a, b, 0xEE);
+}
+
+/* The last sum takes the vectors in the order 0, 2, 4, 6, 1, 3, 5, 7 of its arguments. */
+static inline vector vector_fold(const vector v[VECTOR_LANES]) {
+    const vector a = add_quarters(add_halves(v[0], v[4]), add_halves(v[1], v[5]));
+    const vector b = add_quarters(add_halves(v[2], v[6]), add_halves(v[3], v[7]));
+    return _mm256_shuffle_ps(a, b, 0x88) + _mm256_shuffle_ps(a, b, 0xDD);
+}
+
 static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
     return _mm256_cvtps_pd(_mm256_castps256_ps128(x)) + _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
 }
@@ -116,6 +137,8 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_f32(from); }
 
+static inline vector pair_neighbours_f16(struct vector_pair x) { return vector_add_neighbours(x.first, x.second); }
+
 /* ---- bf16 ---- */
 
 /* Adds the increment that makes the upper half the nearest bf16, ties to even. */
@@ -140,6 +163,8 @@ static inline struct vector_pair pair_load_beside_bf16(const float *from) {
     return (struct vector_pair){_mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xD8)),
                                 _mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xD8))};
 }
+
+static inline vector pair_neighbours_bf16(struct vector_pair x) { return x.first + x.second; }
 
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     __m256i even = _mm256_srli_epi32(vector_round_bf16(x.first), 16);

@@ -10,6 +10,7 @@
  *                                        same in loads and stores but differs between types and targets: for work that
  *                                        does not depend on which lane holds which element.
  *   pair_load_beside_*                   2 * VECTOR_LANES consecutive fp32 values in the order of a type's pairs.
+ *   pair_neighbours_*                    of a pair of 16-bit elements: the sums of elements 0 and 1, 2 and 3, ..., in order.
  *
  * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It assumes that a NaN comes from
  * arithmetic on numbers (no low payload bits), so that rounding cannot carry it into a number.
@@ -55,6 +56,35 @@ static inline vector vector_if_above(vector a, vector b, vector yes, vector no) 
 }
 
 static inline float vector_reduce_max(vector x) { return _mm512_reduce_max_ps(x); }
+
+/* The sums of neighbours of 2 * VECTOR_LANES lanes, in their order. */
+static inline vector vector_add_neighbours(vector a, vector b) {
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    return _mm512_castpd_ps(_mm512_permutexvar_pd(
+        order, _mm512_castps_pd(_mm512_shuffle_ps(a, b, 0x88) + _mm512_shuffle_ps(a, b, 0xDD))));
+}
+
+/* The sum of the halves of both vectors, of halves of their halves, and so on down to neighbours. */
+static inline vector add_halves(vector a, vector b) {
+    return _mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xEE);
+}
+
+static inline vector add_quarters(vector a, vector b) {
+    return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xDD);
+}
+
+static inline vector add_eighths(vector a, vector b) { return _mm512_shuffle_ps(a, b, 0x44) + _mm512_shuffle_ps(a, b, 0xEE); }
+
+static inline vector fold_four(const vector *v) { return add_quarters(add_halves(v[0], v[4]), add_halves(v[8], v[12])); }
+
+/*
+ * The sum of the lanes of each vector: vector k's is in lane k.  A sum is a tree: first each lane of the lower half with its
+ * counterpart in the upper half, in the end two neighbours.  The vectors are taken in the order that their sums have in the end.
+ */
+static inline vector vector_fold(const vector v[VECTOR_LANES]) {
+    const vector a = add_eighths(fold_four(v), fold_four(v + 1)), b = add_eighths(fold_four(v + 2), fold_four(v + 3));
+    return _mm512_shuffle_ps(a, b, 0x88) + _mm512_shuffle_ps(a, b, 0xDD);
+}
 
 /* The sum of both halves. */
 static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
@@ -128,6 +158,8 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_f32(from); }
 
+static inline vector pair_neighbours_f16(struct vector_pair x) { return vector_add_neighbours(x.first, x.second); }
+
 /* ---- bf16 ---- */
 
 /* The even elements first, then the odd ones: one shift and one mask for 32 elements. */
@@ -136,6 +168,8 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
     return (struct vector_pair){_mm512_castsi512_ps(_mm512_slli_epi32(bits, 16)),
                                 _mm512_castsi512_ps(_mm512_and_si512(bits, _mm512_set1_epi32((int)0xFFFF0000)))};
 }
+
+static inline vector pair_neighbours_bf16(struct vector_pair x) { return x.first + x.second; }
 
 static inline struct vector_pair pair_load_beside_bf16(const float *from) {
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);

@@ -48,6 +48,15 @@ static inline vector vector_if_above(vector a, vector b, vector yes, vector no) 
 
 static inline float vector_reduce_max(vector x) { return vmaxnmvq_f32(x); }
 
+static inline vector vector_add_neighbours(vector a, vector b) { return vpaddq_f32(a, b); }
+
+/* The sum of the halves of both vectors. */
+static inline vector add_halves(vector a, vector b) {
+    return vaddq_f32(vcombine_f32(vget_low_f32(a), vget_low_f32(b)), vcombine_f32(vget_high_f32(a), vget_high_f32(b)));
+}
+
+static inline vector vector_fold(const vector v[VECTOR_LANES]) { return vpaddq_f32(add_halves(v[0], v[1]), add_halves(v[2], v[3])); }
+
 static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
     return vaddq_f64(vcvt_f64_f32(vget_low_f32(x)), vcvt_high_f64_f32(x));
 }
@@ -112,6 +121,8 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_f32(from); }
 
+static inline vector pair_neighbours_f16(struct vector_pair x) { return vector_add_neighbours(x.first, x.second); }
+
 /* ---- bf16 ---- */
 
 /* Adds the increment that makes the upper half the nearest bf16, ties to even. */
@@ -136,6 +147,8 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
 }
 
 static inline struct vector_pair pair_load_beside_bf16(const float *from) { return pair_load_f32(from); }
+
+static inline vector pair_neighbours_bf16(struct vector_pair x) { return vector_add_neighbours(x.first, x.second); }
 
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     vst1q_u16(to, upper_halves(vector_round_bf16(x.first), vector_round_bf16(x.second)));

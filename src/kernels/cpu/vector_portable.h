@@ -1,12 +1,13 @@
 /*
  * fp32 vectors of 4 lanes in GNU C, which gcc and clang compile for any CPU (SSE2, NEON, or scalar code), and their conversions to
  * and from f16 and bf16 by integer arithmetic.  Included by exponential_portable.h, adam_portable.h, squares_portable.h and
- * src/cross_entropy/blas_cpu.c.  vector_avx512.h describes each function.  The names are the same, except that there is no
- * vector_fma: without the instruction it would be a library call for each lane.
+ * src/cross_entropy/blas_cpu.c.  vector_avx512.h describes each function; the names are the same.
  */
 #ifndef QUERN_CPU_VECTOR_PORTABLE_H
 #define QUERN_CPU_VECTOR_PORTABLE_H
 
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -30,7 +31,51 @@ static inline vector_bits vector_select(vector_mask mask, vector_bits a, vector_
     return ((vector_bits)mask & a) | (~(vector_bits)mask & b);
 }
 
+#if FLT_EVAL_METHOD != 0
+#error "fp32 arithmetic must be evaluated in fp32"
+#endif
+
+typedef double vector_double __attribute__((vector_size(32)));
+typedef int64_t vector_double_mask __attribute__((vector_size(32)));
+
+/*
+ * a * b + c, rounded once.  Without a hardware instruction the C library's fmaf is slow, so this uses double: the product of two
+ * fp32 values is exact, the error of the sum is known exactly (Knuth's TwoSum), and a sum whose last bit is made odd if it is
+ * inexact rounds to fp32 like the exact value (Boldo and Melquiond 2008).
+ */
+static inline vector vector_fma(vector a, vector b, vector c) {
+#ifdef __FP_FAST_FMAF
+    for (int lane = 0; lane < VECTOR_LANES; lane++)
+        a[lane] = fmaf(a[lane], b[lane], c[lane]);
+    return a;
+#else
+    vector_double product = __builtin_convertvector(a, vector_double) * __builtin_convertvector(b, vector_double);
+    vector_double addend = __builtin_convertvector(c, vector_double);
+    vector_double sum = product + addend;
+    vector_double rest = sum - product;
+    vector_double error = (product - (sum - rest)) + (addend - rest);
+    /* Not error != 0: if the sum is infinite the error is NaN, and the sum must not change. */
+    vector_double_mask inexact = (vector_double_mask)(error < 0) | (vector_double_mask)(error > 0);
+    vector_double_mask bits = (vector_double_mask)sum;
+    vector_double_mask step = inexact & ~bits & 1;
+    vector_double_mask toward_zero = (bits ^ (vector_double_mask)error) < 0;
+    bits += (step ^ toward_zero) - toward_zero;  /* minus the step if toward_zero */
+    return __builtin_convertvector((vector_double)bits, vector);
+#endif
+}
+
 static inline vector vector_multiply_add(vector a, vector b, vector c) { return a * b + c; }
+
+/* The sums of neighbours of both vectors, which are in order. */
+static inline vector vector_add_neighbours(vector a, vector b) {
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6) + __builtin_shufflevector(a, b, 1, 3, 5, 7);
+}
+
+static inline vector vector_fold(const vector v[VECTOR_LANES]) {
+    const vector a = __builtin_shufflevector(v[0], v[1], 0, 1, 4, 5) + __builtin_shufflevector(v[0], v[1], 2, 3, 6, 7);
+    const vector b = __builtin_shufflevector(v[2], v[3], 0, 1, 4, 5) + __builtin_shufflevector(v[2], v[3], 2, 3, 6, 7);
+    return vector_add_neighbours(a, b);
+}
 
 /* The larger of each pair of lanes; b if either is NaN. */
 static inline vector vector_max(vector a, vector b) {
@@ -120,6 +165,8 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
 }
 
 static inline struct vector_pair pair_load_beside_bf16(const float *from) { return pair_load_beside_halves(from); }
+
+static inline vector pair_neighbours_bf16(struct vector_pair x) { return x.first + x.second; }
 
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     vector_store_halves(to, vector_round_bf16(x.first), vector_round_bf16(x.second));

@@ -59,6 +59,9 @@ pub type quern_reduction = c_uint;
 pub const QUERN_REDUCTION_NONE: quern_reduction = 0;
 pub const QUERN_REDUCTION_SUM: quern_reduction = 1;
 pub const QUERN_REDUCTION_MEAN: quern_reduction = 2;
+pub type quern_bits = c_uint;
+pub const QUERN_BITS_DEFAULT: quern_bits = 0;
+pub const QUERN_BITS_PORTABLE: quern_bits = 1;
 pub type quern_adam_mode = c_uint;
 pub const QUERN_ADAMW: quern_adam_mode = 0;
 pub const QUERN_ADAM_L2: quern_adam_mode = 1;
@@ -208,6 +211,7 @@ pub struct quern_cross_entropy_args {
     pub grad_log_prob_stride: i64,
     pub grad_entropy: *const f32,
     pub grad_entropy_stride: i64,
+    pub bits: quern_bits,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -683,7 +687,7 @@ macro_rules! for_each_struct {
         $call!(quern_dump_args: size, folder, filter, step, most_bytes);
         $call!(quern_cross_entropy_report: counted_rows, ignored_rows, bad_labels, first_bad_row, infinite_rows);
         $call!(quern_row_stats: origin, others, weighted, moment, weights, argmax, maximum, label_value, label_weight, has_label);
-        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride);
+        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride, bits);
         $call!(quern_gemm_args: size, accumulate, m, n, k, a, b, c, a_dtype, b_dtype, c_dtype, a_transposed, b_transposed, a_stride, b_stride, c_stride);
         $call!(quern_linear_cross_entropy_args: size, hidden_dtype, weight_dtype, accumulate_weight, loss, width, hidden, hidden_stride, weight, weight_stride, d_hidden, d_hidden_stride, d_weight, d_weight_stride, chunk_rows, gemm, gemm_user);
         $call!(quern_adam_tensor: param, grad, m, v, master, count, m_scale, v_scale, v_max, v_max_scale, copy, copy_scale, copy_max, lr_multiplier, weight_decay_multiplier);

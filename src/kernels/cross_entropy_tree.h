@@ -1,0 +1,149 @@
+/*
+ * The sums of a row with portable bits: a tree over the sums of its units (src/kernels/cpu/cross_entropy_units.h), whose nodes are
+ * fp32 numbers times a power of two of any size.  Included by the CPU kernels and by cross_entropy_cpu.c.
+ *
+ * A node of level l is the sum of the units from i * 2^l to (i + 1) * 2^l - 1, as far as the vocab has them: its left half plus its
+ * right half, rounded once.  So the root is the same for every division of the vocab, and for everyone who computes it.
+ */
+#ifndef QUERN_CROSS_ENTROPY_TREE_H
+#define QUERN_CROSS_ENTROPY_TREE_H
+
+#include "kernels/cross_entropy_row.h"
+
+enum { QUERN_PART_LEVEL = 10 };
+
+_Static_assert(QUERN_UNIT_COLUMNS << QUERN_PART_LEVEL == QUERN_CPU_PART_COLUMNS, "the units of a part are those of a node");
+
+/* sum * 2^power.  The sum is 0, NaN, or from 1 to 2. */
+struct quern_row_node {
+    double sum, power;
+};
+
+/*
+ * The power k of y in y = k * QUERN_LN_2_FLOAT + r.  Up to the reach it is the one that fp32 instructions find, beyond it the nearest
+ * one.  Far away fp32 numbers are so far apart that only the largest y counts, and each has 64 powers of its own.
+ */
+#define QUERN_LN_2_FLOAT 0x1.62e43p-1
+#define QUERN_LOG2_E_FLOAT 0x1.715476p+0
+#define QUERN_POWERS_REACH 65536.0
+#define QUERN_FAR_Y 0x1p30f
+#define QUERN_FAR_POWER 1549082000.0  /* of QUERN_FAR_Y */
+#define QUERN_FAR_BITS 0x4E800000u
+
+static inline double quern_row_power(double y) {
+    const double magnitude = fabs(y);
+    if (magnitude <= QUERN_POWERS_REACH) return quern_nearest(y * QUERN_LOG2_E_FLOAT);
+    if (magnitude <= (double)QUERN_FAR_Y) return quern_nearest(y / QUERN_LN_2_FLOAT);
+    const float far = (float)magnitude;
+    uint32_t bits;
+    memcpy(&bits, &far, sizeof bits);
+    const double power = QUERN_FAR_POWER + 64.0 * (double)(bits - QUERN_FAR_BITS);
+    return y < 0 ? -power : power;
+}
+
+/* The y of a power, for which up to 63 more stand if it is far.  *power becomes that of y. */
+static inline double quern_row_value_at(double *power) {
+    const double steps = (fabs(*power) - QUERN_FAR_POWER) / 64, sign = *power < 0 ? -1 : 1;
+    if (!(steps >= 1)) return *power * QUERN_LN_2_FLOAT;
+    const double whole = *power < 0 ? ceil(steps) : floor(steps);
+    const uint32_t bits = QUERN_FAR_BITS + (uint32_t)whole;
+    float magnitude;
+    memcpy(&magnitude, &bits, sizeof magnitude);
+    *power = sign * (QUERN_FAR_POWER + 64 * whole);
+    return sign * (double)magnitude;
+}
+
+static inline struct quern_row_node quern_row_node_of(double sum, double power) {
+    if (!(sum > 0 && sum < INFINITY)) return (struct quern_row_node){sum > 0 ? (double)NAN : sum, 0};
+    const int exponent = (int)(quern_bits_of(sum) >> 52) - 1023;  /* a double that is an fp32 is not subnormal */
+    return (struct quern_row_node){quern_times_power(sum, -exponent), power + exponent};
+}
+
+/* A double has all bits of a sum whose second rounding, to fp32, could depend on them. */
+static inline struct quern_row_node quern_row_join(struct quern_row_node a, struct quern_row_node b) {
+    if (a.sum == 0) return b;
+    if (b.sum == 0) return a;
+    const double power = a.power > b.power ? a.power : b.power;
+    const double sum = quern_times_power(a.sum, a.power - power) + quern_times_power(b.sum, b.power - power);
+    return quern_row_node_of((double)(float)sum, power);
+}
+
+/* The nodes of a range of units that are no children of others, in order. */
+enum { QUERN_TREE_NODES = 128 };
+struct quern_row_tree {
+    int64_t end;                                  /* of the range */
+    int count;
+    int levels[QUERN_TREE_NODES];
+    struct quern_row_node nodes[QUERN_TREE_NODES];
+};
+
+static inline struct quern_row_tree quern_row_tree_from(int64_t first_unit) {
+    struct quern_row_tree tree;
+    tree.end = first_unit;
+    tree.count = 0;
+    return tree;
+}
+
+/* Adds the next node, whose place is a multiple of 2^level: a right child joins its sister. */
+static inline void quern_row_grow(struct quern_row_tree *tree, struct quern_row_node node, int level) {
+    const int64_t end = tree->end + (INT64_C(1) << level);
+    int64_t place = tree->end >> level;
+    for (; place & 1 && tree->count && tree->levels[tree->count - 1] == level; place >>= 1, level++)
+        node = quern_row_join(tree->nodes[--tree->count], node);
+    tree->levels[tree->count] = level;
+    tree->nodes[tree->count++] = node;
+    tree->end = end;
+}
+
+/* The root of a range that begins at 0.  Only its last nodes have no sister. */
+static inline struct quern_row_node quern_row_root(const struct quern_row_tree *tree) {
+    struct quern_row_node node = {0, 0};
+    for (int i = tree->count - 1; i >= 0; i--) node = quern_row_join(tree->nodes[i], node);
+    return node;
+}
+
+/* The level of the largest node that may come next, of at most so many units. */
+static inline int quern_row_next_level(int64_t place, int64_t units) {
+    int level = 0;
+    while (!(place >> level & 1) && INT64_C(2) << level <= units) level++;
+    return level;
+}
+
+/* ---- the stats of a row or of a part ---- */
+
+/* The sums of a node; without an origin where there is no exponential. */
+static inline void quern_row_set_others(quern_row_stats *stats, struct quern_row_node node) {
+    double power = node.power;
+    stats->origin = node.sum == 0 ? (double)-INFINITY : quern_row_value_at(&power);
+    stats->others = quern_times_power(node.sum, node.power - power);
+}
+
+static inline struct quern_row_node quern_row_others(const quern_row_stats *stats) {
+    const struct quern_row_node node = {stats->others, 0};
+    return node.sum > 0 ? quern_row_node_of(node.sum, quern_row_power(stats->origin)) : node;
+}
+
+/* Takes the label's power for the origin if that is larger: so the label's exponential does not overflow. */
+static inline void quern_row_settle(quern_row_stats *stats) {
+    const double label = (double)stats->label_value;
+    if (stats->has_label && label == INFINITY) stats->others = (double)NAN;
+    if (!stats->has_label || !(fabs(label) < INFINITY) || isnan(stats->others)) return;
+    double power = quern_row_power(label);
+    const struct quern_row_node node = quern_row_others(stats);
+    if (node.sum != 0 && node.power >= power) return;
+    stats->others = power - node.power > 1000 ? 0 : quern_times_power(node.sum, node.power - power);
+    stats->origin = quern_row_value_at(&power);
+}
+
+/* Adds the stats of the next part of a row, whose node has QUERN_PART_LEVEL or is the last one. */
+static inline void quern_row_add_part(struct quern_row_tree *tree, quern_row_stats *stats, const quern_row_stats *part) {
+    quern_row_grow(tree, quern_row_others(part), QUERN_PART_LEVEL);
+    quern_row_take(stats, part);
+}
+
+static inline void quern_row_finish_parts(const struct quern_row_tree *tree, quern_row_stats *stats) {
+    quern_row_set_others(stats, quern_row_root(tree));
+    quern_row_settle(stats);
+}
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * Portable bits of cross-entropy: their hashes, which are the same on every target of every architecture, and the same bits in
+ * every division of a call.  The values come from no function of the C library, whose results differ between libraries.
+ *
+ * Runs on: cpu; kernels of cross_entropy.
+ */
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "harness/random.h"
+#include "oracle/dtype.h"
+
+static uint64_t fnv1a(uint64_t hash, const void *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+    return hash;
+}
+
+/* ---- hashes ---- */
+
+/*
+ * Logits: center + spread * u + slope * column / vocab, with u from -1 to 1.  masked: so many of 8 columns are -infinity.  alone:
+ * so much more in the label's column.
+ */
+static const struct bits_case {
+    int64_t vocab;
+    double center, spread, slope, alone;
+    int masked;
+    float inverse_temperature;
+    uint64_t hashes[3];        /* of f32, f16 and bf16 */
+} cases[] = {
+    {.vocab = 1, .spread = 3,
+     .hashes = {0x500ED370DC27F6C4, 0xDCAF3048530505FF, 0x0620557A05002EC1}},
+    {.vocab = 31, .spread = 3,
+     .hashes = {0x1A89009C94EC8953, 0xEA547F5367263229, 0x716FBCDD8C228A1A}},
+    {.vocab = 32, .spread = 8, .inverse_temperature = 0.7f,
+     .hashes = {0xB0D048B080E77866, 0x144110F37C3ED20D, 0xA6D3DCDBD6D48C16}},
+    {.vocab = 1000, .spread = 5,
+     .hashes = {0xA80BFC7FAABE408F, 0x60120BBF31D89EBD, 0x5BE096C053E13FE7}},
+    {.vocab = 1025, .spread = 5, .alone = 40,
+     .hashes = {0xCD00A89C7FC0E29D, 0x3DCC43916B315783, 0x40224749DDB6AA5C}},
+    {.vocab = 4129, .center = 90, .spread = 12, .masked = 3,
+     .hashes = {0xCCAE75FE2657DF67, 0xA22DFBF795EAA252, 0x0B844EF51840D842}},
+    {.vocab = 9000, .center = -200, .spread = 20, .slope = 300, .inverse_temperature = 1.3f,
+     .hashes = {0x6967B12D86668420, 0x67E18890860EE6A4, 0x2FF9F4270CCA4CB7}},
+    {.vocab = 33000, .spread = 100,
+     .hashes = {0x84B25AF5D77BCFDA, 0xC28248DF2FD1B543, 0x1039EEEA6082D909}},
+    {.vocab = 50257, .spread = 6, .masked = 1,
+     .hashes = {0xC604CC24EFC8584E, 0x25749B3243F6C12B, 0x0A8195C7041DD003}},
+    {.vocab = 100003, .spread = 9, .slope = -60,
+     .hashes = {0xC76B87DE14C5BC1B, 0x435EA3BF84327A6B, 0x47CA234B31E1F05E}},
+    {.vocab = 300, .center = 60000, .spread = 500,
+     .hashes = {0xD62CB451F12A5D72, 0, 0xEDCD8DD5921E3921}},
+    {.vocab = 300, .center = 2.5e9, .spread = 1e9, .inverse_temperature = 3,
+     .hashes = {0xCB31A9304DA187FF, 0, 0x4287377FC0E44061}},
+    {.vocab = 300, .center = -1e15, .spread = 1e13,
+     .hashes = {0x24E74B7283BC8936, 0, 0x02E715097194A37B}},
+    {.vocab = 700, .center = -3.3e38, .slope = -1e36,
+     .hashes = {0xB552590C18F7B981, 0, 0x5B8E25DC12A8870A}},
+};
+
+enum { BITS_ROWS = 3 };
+
+static void fill_bits_case(const struct cross_entropy_case *c, const struct bits_case *of, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 0; r < BITS_ROWS; r++) {
+        const int64_t label = (r * 7919 + 5) % c->vocab;
+        cross_entropy_set_label(c, inputs, r, label);
+        for (int64_t j = 0; j < c->vocab; j++) {
+            const double u = 2 * random_uniform(77, (uint64_t)(r * c->vocab + j)) - 1;
+            const double value = of->center + of->spread * u + of->slope * (double)j / (double)c->vocab;
+            const bool is_masked = j != label && (j * 5 + r) % 8 < of->masked;
+            cross_entropy_set_logit(c, inputs, r, j, is_masked ? (double)-INFINITY : j == label ? value + of->alone : value);
+        }
+    }
+}
+
+static uint64_t hash_of(const struct test_device *device, const struct bits_case *of, quern_dtype logits) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = logits, .rows = BITS_ROWS, .vocab = of->vocab, .portable = true);
+    c.outputs = WANT_LSE | WANT_LOG_PROB;
+    c.inverse_temperature = of->inverse_temperature;
+    c.z_loss = of->center < -1e30 ? 0 : 0x1p-10f;
+    OPEN_INPUTS(inputs, &c);
+    fill_bits_case(&c, of, &inputs);
+    OPEN_OUTPUTS(outputs, device, &c, &inputs);
+    cross_entropy_compare(&c, &inputs, &outputs);
+    uint64_t hash = fnv1a(14695981039346656037u, outputs.loss, sizeof(float[BITS_ROWS]));
+    hash = fnv1a(hash, outputs.lse, sizeof(float[BITS_ROWS]));
+    hash = fnv1a(hash, outputs.log_prob, sizeof(float[BITS_ROWS]));
+    return fnv1a(hash, outputs.grad, (size_t)cross_entropy_grad_bytes(&c));
+}
+
+/* A plain kernel has no temperature. */
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_bits, are_the_known_ones) {
+    const quern_dtype logits = row->key.cross_entropy.logits;
+    if (logits != QUERN_F32 && logits != QUERN_F16 && logits != QUERN_BF16) return;
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        if ((cases[k].inverse_temperature != 0 && !row->key.cross_entropy.full) ||
+            (logits == QUERN_F16 && cases[k].center * cases[k].center > 1e9)) continue;
+        const uint64_t hash = hash_of(device, &cases[k], logits);
+        const uint64_t expected = cases[k].hashes[logits == QUERN_F32 ? 0 : logits == QUERN_F16 ? 1 : 2];
+        check(hash == expected, "case %zu of %s has 0x%016llX", k, quern_dtype_name(logits), (unsigned long long)hash);
+    }
+}
+
+/* ---- divisions of a call ---- */
+
+static void check_ways(const struct test_device *device, struct cross_entropy_case c) {
+    static const int threads[] = {2, 3, 7, 64};
+    OPEN_INPUTS(inputs, &c);
+    check_ok(quern_set_threads(device->quern, 1, NULL, NULL));
+    OPEN_OUTPUTS(first, device, &c, &inputs);
+    cross_entropy_compare(&c, &inputs, &first);
+    for (size_t i = 0; i < COUNT(threads); i++) {
+        check_ok(quern_set_threads(device->quern, threads[i], NULL, NULL));
+        c.later = i == 1, c.shards = i == 2;
+        OPEN_OUTPUTS(other, device, &c, &inputs);
+        cross_entropy_check_same(&c, &other, &first, i == 1 ? "a gradient later" : i == 2 ? "three steps" : "other threads");
+    }
+    c.later = false, c.shards = 0;
+    for (int64_t r = 0; r < c.rows; r++) cross_entropy_check_row_alone(device, &c, &inputs, &first, r, r, OUT_OF_PLACE);
+}
+
+/* Few rows are divided by their parts among the threads. */
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_bits, are_those_of_every_division) {
+    static const int64_t shapes[][2] = {{5, 1}, {5, 33}, {3, 5000}, {2, 3 * QUERN_CPU_PART_COLUMNS + 77}, {1, 300007}};
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = shapes[i][0],
+                                                         .vocab = shapes[i][1], .spread = i % 2 ? 40 : 4, .portable = true);
+        c.outputs = WANT_WHAT_IS_FREE | (row->key.cross_entropy.full ? WANT_ARGMAX : 0);
+        c.has_temperatures = row->key.cross_entropy.full;
+        check_ways(device, c);
+    }
+}
