@@ -86,6 +86,21 @@ def test_policy_gradient():
     near(same.lse, quern.numpy.cross_entropy(logits * numpy.float32(0.5), labels, outputs=True).lse, 1e-6)
 
 
+def test_portable_bits():
+    """Near the others, and a row alone has the same."""
+    logits, labels = case()
+    options = {"reduction": "none", "grad": True, "outputs": True}
+    found, other = (quern.numpy.cross_entropy(logits, labels, portable=portable, **options) for portable in (True, False))
+    assert found.entropy is None and (found.argmax == other.argmax).all()
+    near(found.loss, other.loss, 1e-6)
+    near(found.grad, other.grad, 1e-6)
+    for row in range(len(labels)):
+        alone = quern.numpy.cross_entropy(logits[row:row + 1], labels[row:row + 1], portable=True, **options)
+        for name in ("loss", "grad", "lse", "log_prob"):
+            assert getattr(alone, name).tobytes() == getattr(found, name)[row:row + 1].tobytes(), name
+    raises(NotImplementedError, "softcap", quern.numpy.cross_entropy, logits, labels, softcap=5.0, portable=True)
+
+
 def test_in_place_and_leading_dimensions():
     logits, labels = case(36)
     expected = quern.numpy.cross_entropy(logits, labels, grad=True)

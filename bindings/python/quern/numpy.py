@@ -50,11 +50,13 @@ def _workspace(function, *arguments) -> numpy.ndarray:
 
 def cross_entropy(logits, labels, weight=None, *, reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0,
                   z_loss: float = 0.0, softcap: float = 0.0, inverse_temperature=1.0, grad_loss=None, grad_log_prob=None,
-                  grad_entropy=None, grad: bool = False, inplace: bool = False, outputs: bool = False, strict: bool = True) -> Loss:
+                  grad_entropy=None, grad: bool = False, inplace: bool = False, outputs: bool = False, strict: bool = True,
+                  portable: bool = False) -> Loss:
     """The loss of logits [..., vocab] against labels [...], in fp32.  quern_cross_entropy in quern.h describes the options.
 
     inverse_temperature: one number or one for each row.  grad: also the gradient of the logits, in their dtype; inplace: it overwrites
-    them.  grad_loss, grad_log_prob, grad_entropy: upstream gradients, one number or one for each row.  outputs: also lse, log_prob, entropy and argmax of the rows.
+    them.  grad_loss, grad_log_prob, grad_entropy: upstream gradients, one number or one for each row.  outputs: also lse, log_prob, entropy and argmax of the
+    rows.  portable: the same bits on every machine, without the entropy.
     """
     if reduction not in _REDUCTIONS:
         raise quern.error(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'none', 'sum' or 'mean'")
@@ -67,7 +69,7 @@ def cross_entropy(logits, labels, weight=None, *, reduction: str = "mean", ignor
         "cross_entropy_args", logits_dtype=_dtype(logits, "logits", ("float32", "float16", "bfloat16")),
         labels_dtype=_dtype(labels, "labels", ("int32", "int64")), rows=labels.size, vocab=logits.shape[-1], logits=_address(logits),
         labels=_address(labels), reduction=_REDUCTIONS[reduction], ignore_index=ignore_index, label_smoothing=label_smoothing,
-        z_loss=z_loss, softcap=softcap, strict_labels=strict)
+        z_loss=z_loss, softcap=softcap, strict_labels=strict, bits=_c.QUERN_BITS_PORTABLE if portable else _c.QUERN_BITS_DEFAULT)
     kept = [_float32(weight, (logits.shape[-1],), "weight"), _rows(inverse_temperature, labels.shape, "inverse_temperature")]
     args.class_weights = None if weight is None else _address(kept[0])
     if kept[1].ndim:
@@ -86,7 +88,7 @@ def cross_entropy(logits, labels, weight=None, *, reduction: str = "mean", ignor
         args.grad = _writable(result.grad, "logits" if inplace else "grad")
     if outputs:
         further = {name: numpy.empty(labels.shape, numpy.int64 if name == "argmax" else numpy.float32)
-                   for name in ("lse", "log_prob", "entropy", "argmax")}
+                   for name in ("lse", "log_prob", "entropy", "argmax") if not (portable and name == "entropy")}
         for name, array in further.items():
             setattr(args, name, _address(array))
         result = result._replace(**further)
