@@ -20,8 +20,8 @@ struct quern_row_node {
 };
 
 /*
- * The power k of y in y = k * QUERN_LN_2_FLOAT + r.  Up to the reach it is the one that fp32 instructions find, beyond it the nearest
- * one.  Far away fp32 numbers are so far apart that only the largest y counts, and each has 64 powers of its own.
+ * The power k of y in y = k * QUERN_LN_2_FLOAT + r.  Up to the reach it is the one that fp32 instructions find, beyond it the
+ * nearest one.  Far away fp32 numbers are so far apart that only the largest y counts, and each has 64 powers of its own.
  */
 #define QUERN_LN_2_FLOAT 0x1.62e43p-1
 #define QUERN_LOG2_E_FLOAT 0x1.715476p+0

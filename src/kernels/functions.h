@@ -55,7 +55,7 @@ static inline double quern_fixed_exp(double x) {
     return quern_times_power(even + r * odd, power);
 }
 
-/* x = 2^power * m with m from sqrt(1/2) to sqrt(2), and log m = 2 atanh f with f = (m - 1) / (m + 1), of which f^22 is below 2^-55. */
+/* x = 2^power * m with m from sqrt(1/2) to sqrt(2), and log m = 2 atanh f with f = (m - 1) / (m + 1).  f^22 is below 2^-55. */
 static inline double quern_fixed_log(double x) {
     if (!(x > 0)) return x == 0 ? -INFINITY : NAN;
     if (!(x < INFINITY)) return x;

@@ -44,9 +44,9 @@ const char *cross_entropy_describe(const struct cross_entropy_case *c) {
     static char text[768];
     snprintf(text, sizeof text,
              "%s %s, %" PRId64 " x %" PRId64 " (+%" PRId64 " filled, +%" PRId64 ", +%" PRId64
-             "), reduction %d, placement %d, strict %d, portable %d, ignore %" PRId64 ", upstream %d %d %d x %" PRId64 ", scale %g, smoothing "
-             "%g, z-loss %g, softcap %g, temperature 1/%g, %d, weights %d, outputs %u, shards %d split %" PRIu64
-             " later %d, offset %" PRId64 ", logits %g + %g * normal + %g at the label, seed %" PRIu64,
+             "), reduction %d, placement %d, strict %d, portable %d, ignore %" PRId64 ", upstream %d %d %d x %" PRId64
+             ", scale %g, smoothing %g, z-loss %g, softcap %g, temperature 1/%g, %d, weights %d, outputs %u, shards %d split %"
+             PRIu64 " later %d, offset %" PRId64 ", logits %g + %g * normal + %g at the label, seed %" PRIu64,
              quern_dtype_name(c->logits_dtype), quern_dtype_name(c->labels_dtype), c->rows, c->vocab, c->filled, c->padding,
              c->grad_padding, c->reduction, c->placement, c->strict, c->portable, c->ignore_index, c->has_upstream,
              c->has_log_prob_grad, c->has_entropy_grad, c->upstream_stride,

@@ -73,7 +73,8 @@ static void fill_bits_case(const struct cross_entropy_case *c, const struct bits
 }
 
 static uint64_t hash_of(const struct test_device *device, const struct bits_case *of, quern_dtype logits) {
-    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = logits, .rows = BITS_ROWS, .vocab = of->vocab, .portable = true);
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = logits, .rows = BITS_ROWS, .vocab = of->vocab);
+    c.portable = true;
     c.outputs = WANT_LSE | WANT_LOG_PROB;
     c.inverse_temperature = of->inverse_temperature;
     c.z_loss = of->center < -1e30 ? 0 : 0x1p-10f;

@@ -216,6 +216,12 @@ static bool is_in_reach(const struct units *units) {
     return fabs(units->power * QUERN_LN_2_FLOAT) <= QUERN_POWERS_REACH - 200;
 }
 
+/* Of the exponentials; -INFINITY where all are 0. */
+static double origin_of(const struct units *units) {
+    double power = units->power;
+    return units->limit == -INFINITY ? (double)-INFINITY : quern_row_value_at(&power);
+}
+
 /* Adds a block; returns its largest logit.  A block whose largest y turns out to be above the limit is computed again. */
 static float add_block(const struct row *row, int64_t column, int64_t end, struct units *units, float *exponentials) {
     const float inverse_temperature = row->softcap->inverse_temperature;
@@ -282,7 +288,7 @@ SPECIALISED quern_row_stats sum_units(const struct row *row, int64_t part, struc
         if (logit > largest.logit)
             largest = (struct largest){logit, column, end};
         if (row->exponentials)
-            row->pieces[at.piece].origin = units.limit == -INFINITY ? (double)-INFINITY : quern_row_value_at(&(double){units.power});
+            row->pieces[at.piece].origin = origin_of(&units);
         at = cursor_after(at, end - column);
     }
     struct quern_row_tree tree = quern_row_tree_from((row->problem->first_column + first) / UNIT);

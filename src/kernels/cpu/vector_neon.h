@@ -55,7 +55,9 @@ static inline vector add_halves(vector a, vector b) {
     return vaddq_f32(vcombine_f32(vget_low_f32(a), vget_low_f32(b)), vcombine_f32(vget_high_f32(a), vget_high_f32(b)));
 }
 
-static inline vector vector_fold(const vector v[VECTOR_LANES]) { return vpaddq_f32(add_halves(v[0], v[1]), add_halves(v[2], v[3])); }
+static inline vector vector_fold(const vector v[VECTOR_LANES]) {
+    return vpaddq_f32(add_halves(v[0], v[1]), add_halves(v[2], v[3]));
+}
 
 static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
     return vaddq_f64(vcvt_f64_f32(vget_low_f32(x)), vcvt_high_f64_f32(x));
