@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import errno
 import fnmatch
-import os
 import sys
 
 from gen import plan, render
@@ -57,10 +56,8 @@ def command_explain(arguments: argparse.Namespace) -> int:
 
 
 def command_pack(arguments: argparse.Namespace) -> int:
-    from gen import fatbin, pack, toolchain
+    from gen import pack
 
-    if nvcc := toolchain.find_nvcc():
-        os.environ["NVCC"] = str(fatbin.suited(nvcc))
     return pack.run(arguments.target, arguments.output, arguments.operations)
 
 

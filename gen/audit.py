@@ -198,7 +198,7 @@ def print_table(audits: list[Audit]) -> None:
 
 
 def _is_built(unit: plan.Unit) -> bool:
-    return all(machine_code.path(unit.build_stem, extension).exists() for extension in ("ptx", "ptxas", "cubin", "fatbin"))
+    return all(machine_code.path(unit.build_stem, extension).exists() for extension in ("ptx", "ptxas", "cubin"))
 
 
 def check(units: list[plan.Unit], everything: bool) -> int:

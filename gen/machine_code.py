@@ -1,5 +1,5 @@
 """What the build has made of one source of GPU kernels: the registers that ptxas reports, the widths of accesses in the PTX, a
-digest of the machine code, and the size and version of the image.
+digest of the machine code, and the version of the image.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class Code:
 class Image:
     """Of one source and target."""
 
-    bytes: int
     abi: tuple[int, int]     # EI_OSABI and EI_ABIVERSION of its machine code
     isa: tuple[int, int]     # the version of its PTX
     kernels: dict[str, Code]  # by their symbols
@@ -49,10 +48,10 @@ class Image:
 
         kernels = {name: Code(*numbers, widths(loads), widths(stores), digest)
                    for name, (*numbers, loads, stores, digest) in values["kernels"].items()}
-        return cls(values["bytes"], tuple(values["abi"]), tuple(values["isa"]), kernels)
+        return cls(tuple(values["abi"]), tuple(values["isa"]), kernels)
 
     def as_json(self) -> dict[str, Any]:
-        return {"bytes": self.bytes, "abi": self.abi, "isa": self.isa,
+        return {"abi": self.abi, "isa": self.isa,
                 "kernels": {name: list(vars(code).values()) for name, code in self.kernels.items()}}
 
 
@@ -113,4 +112,4 @@ def read(stem: str) -> Image:
     isa = re.search(r"^\.version (\d+)\.(\d+)", text, re.MULTILINE)
     if not isa:
         raise ValueError(f"build/{stem}.ptx names no version")
-    return Image(path(stem, "fatbin").stat().st_size, abi(cubin), (int(isa[1]), int(isa[2])), kernels)
+    return Image(abi(cubin), (int(isa[1]), int(isa[2])), kernels)

@@ -1,4 +1,5 @@
-"""The machine code of all GPU kernels by receipts: who asks for it builds none, unless a source or a flag has changed.
+"""The machine code of all GPU kernels and the sizes of their packed images by receipts: who asks for them builds none, unless a
+source or a flag has changed.
 
 The numbers are those of one version of nvcc, the one that `./quern toolkit` installs.  With another, nothing is measured.
 """
@@ -7,16 +8,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import re
 import subprocess
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gen import machine_code, receipts, toolchain
+from gen import images, machine_code, plan, receipts, toolchain
 from gen.machine_code import Image
 from gen.receipts import ROOT, Unit
 
-GROUP = "machine code"
+GROUP, PACKED = "machine code", "packed images"
 _EDGE = re.compile(r"^build \$builddir/(\w+/\w+)\.ptx: (ptx|ptx_of_other) (\S+?)(?:\.ptx)?(?: .*)?\n"
                    r"  target = (\w+)\n(?:  flags = (.*)\n)?", re.MULTILINE)
 
@@ -47,9 +49,9 @@ def sources() -> dict[str, Source]:
 @functools.cache
 def units() -> tuple[Unit, ...]:
     """One for each image."""
-    steps = "".join(inspect.getsource(step) for step in (toolchain.ptx, toolchain.cubin, toolchain.fatbin))
+    steps = "".join(inspect.getsource(step) for step in (toolchain.ptx, toolchain.cubin))
     common = receipts.digest(ROOT / "gen/ptx.py", ROOT / "gen/machine_code.py", steps, toolchain.NVCC_FLAGS, toolchain.pinned())
-    return tuple(Unit(stem, receipts.digest(common, stem, ROOT / source.file, *source[1:]), (f"build/{stem}.fatbin",))
+    return tuple(Unit(stem, receipts.digest(common, stem, ROOT / source.file, *source[1:]), (f"build/{stem}.cubin",))
                  for stem, source in sources().items())
 
 
@@ -102,3 +104,40 @@ def measured(everything: bool = False) -> Measured:
     settled = receipts.settle(GROUP, units(), None if why else compute, everything)
     skipped = [f"{name}: {why}" for name in ("all images",) * everything + tuple(settled.missing)] if why else []
     return Measured({name: Image.from_json(result) for name, result in settled.results.items()}, skipped, faults + settled.faults)
+
+
+@functools.cache
+def packed_units() -> tuple[Unit, ...]:
+    """One for each operation and GPU target."""
+    inputs = {unit.name: unit.inputs for unit in units()}
+    found = []
+    targets = [target for target in plan.targets() if target.kind == "gpu"]
+    for target, operation in itertools.product(targets, plan.OPERATIONS):
+        of_sources = [inputs[unit.build_stem] for unit in plan.units(operation, [target])]
+        digest = receipts.digest(ROOT / "gen/images.py", of_sources)
+        found.append(Unit(f"{target.name}/{operation}", digest, (images.path("build", target.name, operation),)))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Packed:
+    bytes: dict[str, int]      # by target and operation: sm_90a/barrier
+    skipped: list[str]
+    faults: list[str]
+
+
+def packed(everything: bool = False) -> Packed:
+    faults: list[str] = []
+
+    def compute(due: list[Unit]) -> dict[str, int]:
+        needs = [need for unit in due for need in unit.needs]
+        if first := not_built(needs):
+            faults.append(f"{len(due)} packed images have no receipt, {due[0].name} for one, and are not built: ninja {needs[0]} "
+                          f"({first})")
+            return {}
+        return {unit.name: (ROOT / unit.needs[0]).stat().st_size for unit in due}
+
+    why = lacking()
+    settled = receipts.settle(PACKED, packed_units(), None if why else compute, everything)
+    skipped = [f"{name}: {why}" for name in settled.missing] if why else []
+    return Packed(dict(settled.results), skipped, faults + settled.faults)

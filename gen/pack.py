@@ -1,4 +1,4 @@
-"""Kernel packs: the table rows and fatbins of one GPU target in a file that an engine loads (see src/runtime/pack_format.h)."""
+"""Kernel packs: the table rows and images of one GPU target in a file that an engine loads (see src/runtime/pack_format.h)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count, getpid
 from pathlib import Path
 
-from gen import plan, selection, spec, toolchain
+from gen import images, plan, selection, spec, toolchain
 from gen.arguments import end_of_check
 from gen.render import ROOT, Renderer
 
 MAGIC = b"QUERNPAK"
 HEADER = struct.Struct("<8sIIIIQQ32sii")
-ROW = struct.Struct("<96s64sIii5iiiIIIIIII4xqQQ")
-IMAGE_ALIGNMENT = 64
+ROW = struct.Struct("<96s64s56sIii5iiiIIIIIII4xqQQ")
 PACKS = ROOT / "build" / "packs"
 KEY_DTYPES = 5  # QUERN_KEY_DTYPES of src/kernels/kernel.h
 
@@ -38,7 +37,7 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
             source.flush()
             toolchain.ptx(nvcc, target, Path(source.name), out.with_suffix(".ptx"), target.definitions(text))
         toolchain.cubin(nvcc, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
-        toolchain.fatbin(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
+        images.wrap(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
         return out.with_suffix(".fatbin")
 
     made = {}
@@ -54,38 +53,30 @@ def row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     assert isinstance(target, spec.GpuTarget)
     dtypes = [spec.DTYPES[dtype].number if dtype else 0 for dtype in kernel.dtypes]
     dtypes += [0] * (KEY_DTYPES - len(dtypes))
-    return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), kernel.row.bit, target.cc_min, target.cc_max, *dtypes,
-                    kernel.task.number, kernel.full, kernel.threads, kernel.elements, kernel.shared_per_column,
-                    kernel.shared_per_part, kernel.shared_fixed, kernel.cluster, kernel.waits, kernel.vocab_max, offset, size)
-
-
-def checksum(data: bytes) -> int:
-    """64-bit FNV-1a."""
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return value
+    names = (name.encode() for name in (kernel.name, kernel.symbol, kernel.stem))
+    return ROW.pack(*names, kernel.row.bit, target.cc_min, target.cc_max, *dtypes, kernel.task.number, kernel.full, kernel.threads,
+                    kernel.elements, kernel.shared_per_column, kernel.shared_per_part, kernel.shared_fixed, kernel.cluster,
+                    kernel.waits, kernel.vocab_max, offset, size)
 
 
 def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, bytes]) -> bytes:
     """The bytes of the pack.  Its images were made with the nvcc that is found."""
     toolkit = toolchain.toolkit(str(toolchain.find_nvcc() or "none"))
     kernels = [(unit, kernel) for unit in units for kernel in unit.kernels]
-    images = b""
-    begin = HEADER.size + ROW.size * len(kernels)
-    begin += -begin % IMAGE_ALIGNMENT
-    offsets = {}
-    for stem, fatbin in sorted(fatbins.items()):
-        offsets[stem] = begin + len(images)
-        images += fatbin + b"\0" * (-len(fatbin) % IMAGE_ALIGNMENT)
-    rows = b"".join(row(kernel, offsets[unit.stem], len(fatbins[unit.stem])) for unit, kernel in kernels)
-    body = rows.ljust(begin - HEADER.size, b"\0") + images
+    begin = images.aligned(HEADER.size + ROW.size * len(kernels))
+    contents, places = b"", {}
+    for operation in dict.fromkeys(unit.operation for unit in units):
+        packed = images.pack({unit.stem: fatbins[unit.stem] for unit in units if unit.operation == operation})
+        places[operation] = begin + len(contents), len(packed)
+        contents += packed.ljust(images.aligned(len(packed)), b"\0")
+    rows = b"".join(row(kernel, *places[unit.operation]) for unit, kernel in kernels)
+    body = rows.ljust(begin - HEADER.size, b"\0") + contents
 
     def header(check: int) -> bytes:
         return HEADER.pack(MAGIC, spec.PACK_VERSION, HEADER.size, ROW.size, len(kernels), HEADER.size + len(body), check,
                            target.name.encode(), toolchain.least_driver(target, toolkit), toolkit)
 
-    return header(checksum(header(0) + body)) + body
+    return header(images.checksum(header(0) + body)) + body
 
 
 def units_of(target: spec.GpuTarget, operations: Sequence[str] = tuple(plan.OPERATIONS)) -> list[plan.Unit]:

@@ -142,11 +142,6 @@ class Kernel:
     def cpu_type(self) -> str:
         return self.row.cpu_type(self.key)
 
-    @property
-    def image(self) -> str:
-        """The symbol of the fatbin that holds it."""
-        return f"quern_image_{self.stem}__{self.target.name}"
-
 
 def targets(include: frozenset[str] = frozenset(), architecture: str | None = None) -> list[Target]:
     """The targets of the library for CPUs of one architecture (None: of all) and for GPUs, best first, and the pack-only ones named
@@ -178,10 +173,6 @@ class Unit:
     @property
     def template(self) -> str:
         return self.kernels[0].template
-
-    @property
-    def image(self) -> str:
-        return self.kernels[0].image
 
     @property
     def build_stem(self) -> str:

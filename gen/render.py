@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gen import bindings, header, layout, plan, spec, table, tests
+from gen import bindings, header, images, layout, plan, spec, table, tests
 from gen.operation import Operation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -188,7 +188,8 @@ def _of_operation(renderer: Renderer, operation: Operation, units: list[plan.Uni
     kinds = {kind: [unit for unit in units if unit.target.kind == kind] for kind in ("gpu", "cpu")}
     present = [kind for kind in kinds if kinds[kind]]
     files = {f"{directory}/table.c": renderer("build/table.c.j2", operation=operation, kinds=present),
-             f"{directory}/images.S": renderer("build/images.S.j2", operation=operation.name, units=kinds["gpu"])}
+             f"{directory}/images.S": renderer("build/images.S.j2", operation=operation.name,
+                                                 targets=dict.fromkeys(unit.target.name for unit in kinds["gpu"]))}
     for kind in present:
         files[f"{directory}/rows_{kind}.h"] = renderer(f"build/rows_{kind}.h.j2", operation=operation,
                                                        groups=table.groups(kinds[kind]))
@@ -229,8 +230,9 @@ def _ninja_values(units: list[plan.Unit], sources: Sources, architecture: str) -
         "talking": [unit for unit in owned if _is_tested_for_races(unit)],
         "gpu_targets": gpu_targets,
         "objects": [*tables, *cpu_objects],
-        "fatbins": {operation: [f"$builddir/{unit.build_stem}.fatbin" for unit in gpu if unit.operation == operation]
-                    for operation in plan.OPERATIONS},
+        "packed": {images.path("", target.name, operation)[1:]: [f"$builddir/{unit.build_stem}.fatbin" for unit in gpu
+                   if unit.operation == operation and unit.target == target]
+                   for operation in plan.OPERATIONS for target in gpu_targets},
         "emulated": {target.name: [f"$builddir/emulator/{unit.build_stem}.o" for unit in gpu if unit.target == target]
                      for target in gpu_targets},
         "libraries": [f"$builddir/emulator/{target.name}.so" for target in gpu_targets],

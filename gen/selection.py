@@ -7,6 +7,7 @@ code and the text of quern_build_info are made again.  Called by `./quern build`
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import shutil
@@ -15,10 +16,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gen import measured, plan
+from gen import images, measured, plan
 from gen.arguments import end_of_check
 from gen.host import this_host
-from gen.machine_code import Image
 from gen.operation import Target
 from gen.render import OTHERS, ROOT, selected
 from gen.spec import ARCHITECTURES, GpuTarget
@@ -75,21 +75,25 @@ class Selection:
             return "'-DQUERN_SELECTED(target,unit)=0'"
         return selected(self.targets)
 
-    def _assembled_again(self, unit: plan.Unit) -> bool:
-        return self.ptxas is not None and isinstance(unit.target, GpuTarget) and not unit.target.is_virtual
+    def _assembled_again(self, target: Target) -> bool:
+        return self.ptxas is not None and isinstance(target, GpuTarget) and not target.is_virtual
 
     def _images(self, folder: str) -> list[str]:
         """The steps that assemble the PTX of the tree's own build with another ptxas."""
         lines = []
-        for unit in filter(self._assembled_again, self.units("gpu")):
+        for unit in (unit for unit in self.units("gpu") if self._assembled_again(unit.target)):
             ptx, image = f"build/{unit.build_stem}.ptx", f"{folder}/images/{unit.build_stem}"
             lines += [f"build {image}.cubin: cubin {ptx} | {self.ptxas} gen/toolchain.py", f"  target = {unit.target.name}",
                       f"  flags = --ptxas {self.ptxas}", f"build {image}.fatbin: fatbin {image}.cubin {ptx}",
                       f"  target = {unit.target.name}"]
+        again = [target for target in self.targets if self._assembled_again(target)]
+        for target, operation in itertools.product(again, self.operations):
+            fatbins = [f"{folder}/images/{unit.build_stem}.fatbin" for unit in plan.units(operation, [target])]
+            lines.append(f"build {self._packed(target, operation, folder)}: pack_images {' '.join(fatbins)} | gen/images.py")
         return lines
 
-    def _fatbin(self, unit: plan.Unit, folder: str) -> str:
-        return f"{f'{folder}/images' if self._assembled_again(unit) else 'build'}/{unit.build_stem}.fatbin"
+    def _packed(self, target: Target, operation: str, folder: str) -> str:
+        return images.path(f"{folder}/images" if self._assembled_again(target) else "build", target.name, operation)
 
     def drivers(self) -> list[str]:
         """The oldest driver of each GPU target."""
@@ -113,12 +117,13 @@ class Selection:
         members = [f"{folder}/build_info.o"]
         for operation in plan.OPERATIONS:
             flags = f"  flags = {self.definitions(operation)}"
-            fatbins = [self._fatbin(unit, folder) for unit in self.units("gpu") if unit.operation == operation]
-            table, images = (f"{folder}/{operation}_{part}.o" for part in ("table", "images"))
+            packed = [self._packed(target, operation, folder) for target in self.targets if target.kind == "gpu"]
+            packed = packed if operation in self.operations else []
+            table, embedded = (f"{folder}/{operation}_{part}.o" for part in ("table", "images"))
             lines += [f"build {table}: cc generated/{operation}/table.c", flags, *compiler,
-                      f"build {images}: assemble generated/{operation}/images.S | {' '.join(['build/nvcc.h', *fatbins])}",
+                      f"build {embedded}: assemble generated/{operation}/images.S | {' '.join(['build/nvcc.h', *packed])}",
                       f"{flags} -Wa,-I,{folder}/images" if self.ptxas else flags, *compiler]
-            members += [table, images]
+            members += [table, embedded]
         headers = f"-include build/nvcc.h -include {versions}"
         left_out = [f"-DQUERN_LEFT_OUT_{name}" for name in plan.OPERATIONS if name not in self.operations]
         lines += [f"build {folder}/build_info.o: cc generated/build_info.c | build/nvcc.h {versions}",
@@ -210,28 +215,29 @@ def _object(unit: plan.Unit, host: str = ARCHITECTURES[0]) -> str:
     return f"{_built(host)}/{unit.build_stem}__{unit.target.name}.o"
 
 
-def _is_known(target: Target, images: dict[str, Image]) -> bool:
-    """Whether the kernels of a CPU's target are built, and whether images of a GPU's have receipts or are built."""
-    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation, [target])]
-    return all(unit.build_stem in images if target.kind == "gpu" else (ROOT / _object(unit)).exists() for unit in units)
+def _is_known(target: Target, packed: dict[str, int]) -> bool:
+    """Whether the kernels of a CPU's target are built, and whether packed images of a GPU's have receipts or are built."""
+    if target.kind == "gpu":
+        return all(f"{target.name}/{operation}" in packed for operation in plan.OPERATIONS)
+    return all((ROOT / _object(unit)).exists() for operation in plan.OPERATIONS for unit in plan.units(operation, [target]))
 
 
-def _cost(operation: str, target: Target, table: int, rows: int, images: dict[str, Image]) -> int:
+def _cost(operation: str, target: Target, table: int, rows: int, packed: dict[str, int]) -> int:
     """The kernels of a target, and their part of the operation's table."""
     units = plan.units(operation, [target])
     part = table * sum(len(unit.kernels) for unit in units) // max(rows, 1)
     if target.kind == "cpu":
         return part + (_loaded(map(_object, units)) if units else 0)
-    return part + sum(images[unit.build_stem].bytes for unit in units)
+    return part + packed[f"{target.name}/{operation}"]
 
 
-def sizes(targets: list[Target], images: dict[str, Image]) -> list[tuple[str, ...]]:
+def sizes(targets: list[Target], packed: dict[str, int]) -> list[tuple[str, ...]]:
     """The table's cells, in kilobytes: a line for each target, then one for the code of the host."""
     costs = {}
     for operation in plan.OPERATIONS:
         table, rows = _loaded([f"build/{operation}/{operation}_table.o"]), len(plan.kernels(operation))
         for target in targets:
-            costs[target.name, operation] = round(_cost(operation, target, table, rows, images) / 1000)
+            costs[target.name, operation] = round(_cost(operation, target, table, rows, packed) / 1000)
     lines: list[tuple[str, ...]] = [("target", *plan.OPERATIONS, "all")]
     for target in targets:
         line = [costs[target.name, operation] for operation in plan.OPERATIONS]
@@ -259,12 +265,12 @@ def differences(found: list[tuple[str, ...]]) -> list[str]:
 
 def print_sizes(check: bool, everything: bool) -> int:
     """A check compares the targets whose sizes are known; of everything, it fails for those that are not built."""
-    found = measured.measured(everything)
+    found = measured.packed(everything)
     everywhere = plan.targets(architecture=ARCHITECTURES[0])
-    targets = [target for target in everywhere if _is_known(target, found.images)]
+    targets = [target for target in everywhere if _is_known(target, found.bytes)]
     absent = [target for target in everywhere if target not in targets]
     try:
-        table = sizes(targets, found.images)
+        table = sizes(targets, found.bytes)
     except (subprocess.CalledProcessError, FileNotFoundError):
         print("the code of the host has not been built: ninja", file=sys.stderr)
         return 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # Raised whenever the layout of a table row or of a kernel pack changes: packs of another version are refused.
-PACK_VERSION = 8
+PACK_VERSION = 9
 
 
 @dataclass(frozen=True)

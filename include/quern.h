@@ -122,7 +122,7 @@ typedef enum quern_status {
     QUERN_INVALID_SHAPE = 1004,      /* a negative size, a stride shorter than the row, more than memory can hold */
     QUERN_WORKSPACE_TOO_SMALL = 1005,
     QUERN_NOT_PREPARED = 1006,       /* quern_prepare was not called for this operation on this device */
-    QUERN_INVALID_PACK = 1007,       /* a kernel pack of another version, truncated or damaged */
+    QUERN_INVALID_PACK = 1007,       /* a kernel pack of another version, truncated or damaged; damaged images */
 
     /* 2xxx: a valid request that this library or device cannot serve. */
     QUERN_NOT_SUPPORTED = 2000,
@@ -299,13 +299,14 @@ typedef enum quern_operations {
  *
  * On a GPU one kernel of each image of machine code or PTX then runs on a small problem with known results, once for each handle of
  * the device: kernels of cross-entropy, Adam and quantisation, on a stream of the library, which the call waits for.  An image that
- * gives a wrong answer, or that the driver refuses to load or to launch, is not used; the next row of the table that can serves
- * instead.  The log at QUERN_LOG_ERROR and the ..._explain functions have the reason.  QUERN_KNOWN_ANSWERS=0 in the environment, read
- * when a device is opened, leaves out the launches.
+ * is damaged, that gives a wrong answer, or that the driver refuses to load or to launch, is not used; the next row of the table that
+ * can serves instead.  The log at QUERN_LOG_ERROR and the ..._explain functions have the reason.  QUERN_KNOWN_ANSWERS=0 in the
+ * environment, read when a device is opened, leaves out the launches.
  *
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NO_KERNEL if an operation has no kernel for the device or all give wrong answers;
  * QUERN_DRIVER_TOO_OLD if the driver refuses all kernels and is older than the toolkit that made them; QUERN_OUT_OF_MEMORY;
- * QUERN_CUDA_ERROR if the driver refuses all kernels in another way, or after an error that the context does not survive.
+ * QUERN_CUDA_ERROR if the driver refuses all kernels in another way, or after an error that the context does not survive;
+ * QUERN_INVALID_PACK if the images of all kernels are damaged.
  */
 QUERN_API quern_status quern_prepare(quern_device *device, unsigned operations);
 

@@ -67,7 +67,7 @@ class Comparison:
         sources = sorted(path for path in Path(__file__).parent.rglob("*.py") if path.stem not in NOT_THE_COUNTER)
         counter = receipts.digest(*sources)
         return [Unit(kernel.name, receipts.digest(counter, self.images[_stem(kernel)].kernels[kernel.symbol].digest),
-                     (f"build/{_stem(kernel)}.fatbin",))
+                     (f"build/{_stem(kernel)}.cubin",))
                 for kernel in table.kernels(table.Chosen())
                 if _stem(kernel) in self.images and (is_sampled(kernel) or not self.is_same(kernel))]
 

@@ -8,6 +8,7 @@
  */
 #define QUERN_TABLE quern_adam_kernels
 #define QUERN_TABLE_OPERATION QUERN_ADAM
+#define QUERN_TABLE_PACKED quern_packed_adam
 #define QUERN_ROWS_GPU "../generated/adam/rows_gpu.h"
 #define QUERN_ROWS_CPU "../generated/adam/rows_cpu.h"
 #include "kernels/table.h"

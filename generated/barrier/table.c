@@ -8,6 +8,7 @@
  */
 #define QUERN_TABLE quern_barrier_kernels
 #define QUERN_TABLE_OPERATION QUERN_BARRIER
+#define QUERN_TABLE_PACKED quern_packed_barrier
 #define QUERN_ROWS_GPU "../generated/barrier/rows_gpu.h"
 #include "kernels/table.h"
 

@@ -8,6 +8,7 @@
  */
 #define QUERN_TABLE quern_collective_kernels
 #define QUERN_TABLE_OPERATION QUERN_COLLECTIVE
+#define QUERN_TABLE_PACKED quern_packed_collective
 #define QUERN_ROWS_GPU "../generated/collective/rows_gpu.h"
 #define QUERN_ROWS_CPU "../generated/collective/rows_cpu.h"
 #include "kernels/table.h"

@@ -8,6 +8,7 @@
  */
 #define QUERN_TABLE quern_cross_entropy_kernels
 #define QUERN_TABLE_OPERATION QUERN_CROSS_ENTROPY
+#define QUERN_TABLE_PACKED quern_packed_cross_entropy
 #define QUERN_ROWS_GPU "../generated/cross_entropy/rows_gpu.h"
 #define QUERN_ROWS_CPU "../generated/cross_entropy/rows_cpu.h"
 #include "kernels/table.h"

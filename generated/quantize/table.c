@@ -8,6 +8,7 @@
  */
 #define QUERN_TABLE quern_quantize_kernels
 #define QUERN_TABLE_OPERATION QUERN_QUANTIZE
+#define QUERN_TABLE_PACKED quern_packed_quantize
 #define QUERN_ROWS_GPU "../generated/quantize/rows_gpu.h"
 #define QUERN_ROWS_CPU "../generated/quantize/rows_cpu.h"
 #include "kernels/table.h"

@@ -8,6 +8,7 @@
  */
 #define QUERN_TABLE quern_ragged_all_to_all_kernels
 #define QUERN_TABLE_OPERATION QUERN_RAGGED_ALL_TO_ALL
+#define QUERN_TABLE_PACKED quern_packed_ragged_all_to_all
 #define QUERN_ROWS_GPU "../generated/ragged_all_to_all/rows_gpu.h"
 #define QUERN_ROWS_CPU "../generated/ragged_all_to_all/rows_cpu.h"
 #include "kernels/table.h"

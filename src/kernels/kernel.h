@@ -32,6 +32,12 @@ struct quern_images {
     int toolkit;             /* of the toolkit that made them */
 };
 
+/* The machine code or PTX of one source of kernels for one target, a fatbin: packed with those of the operation's other sources. */
+struct quern_image {
+    const char *name;        /* of the source: adam_pf32_gf32 */
+    const unsigned char *packed, *packed_end;  /* src/runtime/unpack.h; nothing when the library was built without nvcc */
+};
+
 struct quern_target {
     const char *name;        /* "avx512", "sm_90a", "compute_90" */
     quern_device_kind kind;
@@ -150,8 +156,7 @@ struct quern_kernel {
     } cpu;
     struct {
         const char *entry;            /* the function's name inside the image */
-        const unsigned char *image;   /* a fatbin with code for this target only; empty when the library was built without nvcc */
-        const unsigned char *image_end;
+        const struct quern_image *image;
         uint32_t threads;             /* per block */
         uint32_t elements;            /* Adam, except the combine task: elements of a tile, the work item of one warp.
                                          Cross-entropy: columns of a vector, in which blocks share a row that they take in

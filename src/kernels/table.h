@@ -3,6 +3,7 @@
  *
  *   QUERN_TABLE             the name of the table
  *   QUERN_TABLE_OPERATION   the operation's bit
+ *   QUERN_TABLE_PACKED      the operation's packed images, of a target: the symbol before the target's name
  *   QUERN_ROWS_GPU,         the files that list the rows once for all targets of a kind, each as ROW(...), grouped by the units
  *   QUERN_ROWS_CPU          that are compiled together, UNIT(unit) if SELECTED(unit); either may be undefined
  *
@@ -27,15 +28,17 @@
 #define LIST(...) __VA_ARGS__
 
 #define IMAGE(unit) WITH_TARGET(quern_image_##unit)
-#define IMAGE_END(unit) END_OF(IMAGE(unit))
-#define END_OF(image) END_AS_IT_IS(image)
-#define END_AS_IT_IS(image) image##_end
+#define PACKED WITH_TARGET(QUERN_TABLE_PACKED)
+#define PACKED_END END_OF(PACKED)
+#define END_OF(packed) END_AS_IT_IS(packed)
+#define END_AS_IT_IS(packed) packed##_end
 
 /* ---- declarations ---- */
 
 #define QUERN_GPU_UNIT(unit) \
-    extern const unsigned char IMAGE(unit)[], IMAGE_END(unit)[]; \
-    extern const struct quern_images WITH_TARGET(quern_images);
+    extern const unsigned char PACKED[], PACKED_END[]; \
+    extern const struct quern_images WITH_TARGET(quern_images); \
+    static const struct quern_image IMAGE(unit) = {TEXT(unit), PACKED, PACKED_END};
 #define QUERN_GPU_ROW(...)
 #define QUERN_CPU_ROW(member, kernel, ...) \
     __typeof__(*((const struct quern_kernel *)NULL)->cpu.member) WITH_TARGET(quern_##kernel);
@@ -54,7 +57,7 @@
 
 #define QUERN_GPU_UNIT(unit)
 #define QUERN_GPU_ROW(unit, kernel, dtypes, task, full, vocab_max, ...) \
-    {ROW_OF(kernel, dtypes, task, full, vocab_max), .cuda = {#kernel, IMAGE(unit), IMAGE_END(unit), __VA_ARGS__}},
+    {ROW_OF(kernel, dtypes, task, full, vocab_max), .cuda = {#kernel, &IMAGE(unit), __VA_ARGS__}},
 #define QUERN_CPU_ROW(member, kernel, dtypes, task, full, vocab_max) \
     {ROW_OF(kernel, dtypes, task, full, vocab_max), .cpu.member = WITH_TARGET(quern_##kernel)},
 

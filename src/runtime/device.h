@@ -10,6 +10,7 @@
 #include "runtime/cuda_driver.h"
 #include "runtime/label.h"
 #include "runtime/operation.h"
+#include "runtime/unpack.h"
 
 enum { QUERN_CLUSTER_SIZES = 5 };  /* 1 to 16 blocks */
 
@@ -33,7 +34,7 @@ struct quern_ready_list {
 /* One image loaded on one device. */
 struct quern_loaded_image {
     struct quern_loaded_image *next;
-    const unsigned char *image;
+    const struct quern_image *image;
     CUmodule module;
     struct quern_leftover *leftover;  /* for the module's end */
     bool is_checked;      /* one of its kernels has given the right answer */
@@ -42,7 +43,7 @@ struct quern_loaded_image {
 /* One image that a device does not use.  A published record never changes. */
 struct quern_refused_image {
     struct quern_refused_image *next;
-    const unsigned char *image;
+    const struct quern_image *image;
     quern_status status;  /* of quern_prepare if no other image serves */
     char reason[256];
 };
@@ -79,6 +80,7 @@ struct quern_device {
     int64_t shared_bytes;
     bool checks_answers;      /* QUERN_KNOWN_ANSWERS was not 0 when the device was opened */
     struct quern_loaded_image *images;
+    struct quern_unpacked unpacked;  /* while quern_prepare runs */
     struct quern_refused_image *refused;  /* atomic access */
 
     int64_t step;             /* of training, from quern_step; atomic access, after has_step */

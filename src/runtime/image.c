@@ -7,6 +7,7 @@
 #include "runtime/idle.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
+#include "runtime/unpack.h"
 
 /*
  * The errors that speak of the image or of one launch, and leave the context usable.  Another image may serve instead.  Errors that
@@ -77,15 +78,30 @@ const struct quern_refused_image *quern_image_refusal(const quern_device *device
     return refused;
 }
 
+/* Unpacks the image of a kernel.  Returns QUERN_OK, too, if it is damaged: it is refused then, and *image is NULL. */
+static quern_status unpack(quern_device *device, const struct quern_kernel *kernel, const void **image) {
+    const char *fault;
+    const quern_status status = quern_unpack(kernel->cuda.image, &device->unpacked, image, &fault);
+    if (status != QUERN_OK) return quern_fail(device, status, "no memory to unpack the image of %s", kernel->name);
+    if (!fault) return QUERN_OK;
+    char reason[256];
+    struct quern_text text = quern_text_begin(reason, sizeof reason);
+    quern_text_add(&text, "the image of %s cannot be taken from its packed images: %s", kernel->name, fault);
+    return quern_image_refuse(device, kernel, QUERN_INVALID_PACK, reason);
+}
+
 quern_status quern_image_load(quern_device *device, const struct quern_cuda *cuda, const struct quern_kernel *kernel,
                               struct quern_loaded_image **image) {
     for (*image = device->images; *image; *image = (*image)->next)
         if ((*image)->image == kernel->cuda.image) return QUERN_OK;
+    const void *bytes;
+    const quern_status status = unpack(device, kernel, &bytes);
+    if (status != QUERN_OK || !bytes) return status;
     struct quern_loaded_image *loaded = malloc(sizeof *loaded);
     if (!loaded) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to load %s", kernel->name);
     *loaded = (struct quern_loaded_image){.next = device->images, .image = kernel->cuda.image};
     CUresult error = quern_make_leftover(device, &loaded->leftover);
-    if (error == CUDA_SUCCESS) error = cuda->module_load(&loaded->module, kernel->cuda.image);
+    if (error == CUDA_SUCCESS) error = cuda->module_load(&loaded->module, bytes);
     if (error != CUDA_SUCCESS) {
         quern_drop_leftover(loaded->leftover);
         free(loaded);

@@ -100,6 +100,7 @@ static quern_status check_header(const char *path, const struct file *file, cons
 static const char *row_fault(const struct file *file, const struct quern_pack_row *row) {
     if (!memchr(row->name, 0, sizeof row->name) || !row->name[0]) return "no name";
     if (!memchr(row->entry, 0, sizeof row->entry) || !row->entry[0]) return "no entry";
+    if (!memchr(row->image, 0, sizeof row->image) || !row->image[0]) return "no image";
     if (!(row->operation & QUERN_ALL_OPERATIONS) || (row->operation & (row->operation - 1))) return "an unknown operation";
     const struct quern_operation *operation = quern_linked_operation(row->operation);
     const char *fault = operation && operation->pack_fault ? operation->pack_fault(row) : NULL;
@@ -107,41 +108,52 @@ static const char *row_fault(const struct file *file, const struct quern_pack_ro
     if (row->threads == 0 || row->threads > 1024) return "a wrong number of threads";
     if (row->waits > 1) return "an unknown way to be launched";
     if (row->cc_min < 10 || row->cc_max < row->cc_min) return "a wrong range of compute capabilities";
-    if (row->image_offset > file->count || row->image_bytes == 0 || row->image_bytes > file->count - row->image_offset)
-        return "an image outside the file";
+    if (row->packed_offset > file->count || row->packed_bytes == 0 || row->packed_bytes > file->count - row->packed_offset)
+        return "packed images outside the file";
+    if (row->packed_offset % 64) return "packed images at no multiple of 64";
     return NULL;
 }
 
 /* Rows of operations that are not linked are read like the others; no walk visits them. */
-static struct quern_kernel row_kernel(const struct file *file, const struct quern_pack_header *header,
-                                      const struct quern_pack_row *row, const struct quern_images *images) {
+static struct quern_kernel row_kernel(const struct quern_pack_header *header, const struct quern_pack_row *row,
+                                      const struct quern_images *images, const struct quern_image *image) {
     struct quern_kernel kernel = {
         .name = row->name,
         .operation = row->operation,
         .target = {header->target, QUERN_CUDA, 0, row->cc_min, row->cc_max, images},
         .key.any = {.task = row->stage, .full = row->full, .vocab_max = row->vocab_max},
-        .cuda = {row->entry, file->bytes + row->image_offset, file->bytes + row->image_offset + row->image_bytes, row->threads,
-                 row->elements, row->shared_per_column, row->shared_per_part, row->shared_fixed, row->cluster, row->waits},
+        .cuda = {row->entry, image, row->threads, row->elements, row->shared_per_column, row->shared_per_part, row->shared_fixed,
+                 row->cluster, row->waits},
     };
     for (int i = 0; i < QUERN_KEY_DTYPES; i++) kernel.key.any.dtypes[i] = (quern_dtype)row->dtypes[i];
     return kernel;
 }
 
+/* The image of a row.  Rows of one image follow each other. */
+static const struct quern_image *image_of(struct quern_pack *pack, const struct quern_pack_row *rows, uint32_t i) {
+    const unsigned char *packed = pack->bytes + rows[i].packed_offset;
+    if (i && !strcmp(rows[i].image, rows[i - 1].image) && packed == pack->rows[i - 1].cuda.image->packed)
+        return pack->rows[i - 1].cuda.image;
+    pack->packed[i] = (struct quern_image){rows[i].image, packed, packed + rows[i].packed_bytes};
+    return &pack->packed[i];
+}
+
 static quern_status read_rows(const char *path, const struct file *file, struct quern_pack **out) {
     const struct quern_pack_header *header = (const void *)file->bytes;
     const struct quern_pack_row *rows = (const void *)(file->bytes + sizeof *header);
-    struct quern_pack *pack = malloc(sizeof *pack + (header->row_count + 1) * sizeof *pack->rows);
+    struct quern_pack *pack = malloc(sizeof *pack + (header->row_count + 1) * (sizeof *pack->rows + sizeof *pack->packed));
     if (!pack) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the rows of %s", path);
     pack->checksum = header->checksum;
     pack->bytes = file->bytes;
     pack->images = (struct quern_images){header->driver, header->toolkit};
+    pack->packed = (void *)(pack->rows + header->row_count + 1);
     for (uint32_t i = 0; i < header->row_count; i++) {
         const char *fault = row_fault(file, &rows[i]);
         if (fault) {
             free(pack);
             return quern_fail(NULL, QUERN_INVALID_PACK, "%s: row %u has %s", path, i, fault);
         }
-        pack->rows[i] = row_kernel(file, header, &rows[i], &pack->images);
+        pack->rows[i] = row_kernel(header, &rows[i], &pack->images, image_of(pack, rows, i));
     }
     pack->rows[header->row_count] = (struct quern_kernel){.name = ""};
     *out = pack;

@@ -10,6 +10,7 @@ struct quern_pack {
     uint64_t checksum;
     unsigned char *bytes;  /* of the file, to which the rows refer */
     struct quern_images images;  /* to which the rows refer, too */
+    struct quern_image *packed;  /* and these, which follow the rows */
     struct quern_kernel rows[];
 };
 const struct quern_pack *quern_packs(void);

@@ -217,6 +217,7 @@ quern_status quern_prepare(quern_device *device, unsigned chosen) {
     pthread_mutex_lock(&device->prepare_lock);
     for (unsigned bit = 1; bit & QUERN_ALL_OPERATIONS && status == QUERN_OK; bit <<= 1)
         if (chosen & bit) status = prepare_operation(device, visit.cuda, bit);
+    quern_forget_unpacked(&device->unpacked);  /* the driver has copies of its own */
     pthread_mutex_unlock(&device->prepare_lock);
     quern_cuda_end_visit(&visit);
     return status;

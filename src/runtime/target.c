@@ -5,7 +5,7 @@
 #include "runtime/cpu_features.h"
 
 bool quern_has_no_code(const struct quern_kernel *kernel) {
-    return kernel->target.kind == QUERN_CUDA && kernel->cuda.image == kernel->cuda.image_end;
+    return kernel->target.kind == QUERN_CUDA && kernel->cuda.image->packed == kernel->cuda.image->packed_end;
 }
 
 static bool cpu_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {

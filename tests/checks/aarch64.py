@@ -19,7 +19,7 @@ from cases import check, expect, expect_in, output_of
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "tests"))
-from gen import plan  # noqa: E402
+from gen import images, plan  # noqa: E402
 from gen.host import compiler  # noqa: E402
 from gen.spec import GPU_TARGETS  # noqa: E402
 from gen.toolchain import find_nvcc  # noqa: E402
@@ -61,9 +61,9 @@ def test_a_library_has_the_gpu_images_of_this_build() -> None:
     expect_in(f"{kernel}__{GPU} and {others} more of {GPU}: runs on a CUDA device", said)
     expect_in(f"{kernel}__neon: chosen", said)
     shared = (ROOT / library() / "libquern.so").read_bytes()
-    for unit in (unit for operation in plan.OPERATIONS for unit in plan.units(operation, [GPU_TARGETS[GPU]])):
-        image = (ROOT / f"build/{unit.build_stem}.fatbin").read_bytes()
-        check(image in engine and image in shared, f"{unit.image} is not build/{unit.build_stem}.fatbin")
+    for path in (images.path("build", GPU, operation) for operation in plan.OPERATIONS):
+        packed = (ROOT / path).read_bytes()
+        check(packed in engine and packed in shared, f"the library lacks {path}")
 
 
 def test_a_shared_library_can_be_loaded_where_pages_are_large() -> None:

@@ -220,7 +220,7 @@ ADAM = next(kernel for kernel in plan.kernels("adam") if kernel.name == "adam_gr
 
 
 CODE = Code(registers=32, spills=0, stack=0, shared=64, loads={}, stores={}, digest="present")
-IMAGES = {"sm_90a/gradient_norm": Image(1, (65, 8), (9, 0), {ADAM.symbol: CODE})}
+IMAGES = {"sm_90a/gradient_norm": Image((65, 8), (9, 0), {ADAM.symbol: CODE})}
 
 
 def compared(slots: float | None, is_same: bool = False, chosen: bool = True, shared: int = 64) -> tuple[list[str], list[str]]:
@@ -250,7 +250,7 @@ def test_a_kernel_that_has_become_worse_fails() -> None:
 def test_what_is_counted() -> None:
     """A kernel of the sample always; another one if the table has other code.  Counted code is known by its digest alone."""
     def counted_kernels(kernel: plan.Kernel, digest: str) -> list[Unit]:
-        image = Image(1, (65, 8), (9, 0), {kernel.symbol: replace(CODE, digest=digest)})
+        image = Image((65, 8), (9, 0), {kernel.symbol: replace(CODE, digest=digest)})
         with mock.patch.object(table, "kernels", lambda _: [kernel]):
             return check.Comparison({}, {kernel.name: "present"}, {f"sm_90a/{kernel.stem}": image}).units()
 

@@ -83,7 +83,7 @@ def minutes(*outputs: str) -> Callable[[], str]:
     """Of one core, in fives, for the steps whose output has one of these parts, by the costs of tests/runner/steps.json."""
     costs = json.loads((ROOT / "tests/runner/steps.json").read_text())
     named = {"cc_kernel": "CC build/avx512", "cc": "CC build/src", "ptx": "NVCC", "ptx_of_other": "PTX", "cubin": "PTXAS",
-             "fatbin": "FATBIN"}
+             "fatbin": "FATBIN", "pack_images": "PACK"}
     text = "".join((ROOT / f"generated/{name}.ninja").read_text() for name in ("kernels", "host"))
     rules = [rule for output, rule in re.findall(r"^build (\S+): (\w+)", text, re.M)
              if rule in named and any(part in output for part in outputs)]
@@ -119,7 +119,7 @@ FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     (ERRORS, "1 to {}: the hardware queues of a context | a line, and {} are assumed",
      (number("src/ranks/cuda_support.c", "MOST"), number("src/ranks/cuda_support.c", "DEFAULT"))),
     (KERNELS, "For AVX-512 and Hopper all of it has {} MB", (megabytes("avx512", "sm_90a", "code of the host"),)),
-    (KERNELS, "functions of the driver, compression | {} |", (lambda: release(toolchain._DECOMPRESSES),)),
+    (KERNELS, "functions of the driver | {} |", (lambda: release(toolchain._DECOMPRESSES),)),
     (KERNELS, "machine code of ptxas 12.9 for sm_100f and sm_120f | {} |", (lambda: release(spec.GPU_TARGETS["sm_100f"].driver),)),
     (KERNELS, "{} file changes by hand: add a row to `GPU_TARGETS`", (hand_files("target"),)),
     (KERNELS, "{} files change by hand if no other target requires the instructions", (hand_files("cpu_target"),)),

@@ -1,5 +1,5 @@
-"""Tries `./quern gpu` on strange machines, and images with an older toolkit: stand-ins for nvcc's tools, ninja and suites, and the
-emulator in place of the driver.  Nothing is compiled.  Called by tests/run.py.  The last line is `N passed, N failed`.
+"""Tries `./quern gpu` on strange machines: stand-ins for nvcc's tools, ninja and suites, and the emulator in place of the driver.
+Nothing is compiled.  Called by tests/run.py.  The last line is `N passed, N failed`.
 """
 
 import os
@@ -14,16 +14,12 @@ from cases import expect, expect_in
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "bench")]
-from gen import fatbin  # noqa: E402
 from gpu import command, machine  # noqa: E402
 from runner import devices  # noqa: E402
 
 SUITE = "test_adam_published"
 PASSES = 'for word; do case $word in --tap=*) echo "ok - a::b" >"${word#--tap=}" ;; esac; done'
 SAYS = 'echo "release, V{}.1"'
-# Of fatbinary: an older one refuses the option.  Both write their arguments.
-WRITES = 'for word; do case $word in {}--create=*) out=${{word#*=}} ;; esac; done; echo "$*" >"$out"'
-REFUSES = '--compress-mode*) echo "Unknown option" >&2; exit 1 ;; --help) echo "--compress-all"; exit ;; '
 BEGAN = "build (ended with status 9)"   # by ninja's stand-in
 
 
@@ -92,18 +88,6 @@ def test_gpus_of_another_kind_are_left_out(out: Path) -> None:
         with mock.patch.object(devices, "real_driver", lambda: driver), mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=visible):
             found = devices.gpu_configurations()[0].environment
         expect((found["CUDA_VISIBLE_DEVICES"], found["QUERN_TEST_DEVICES"]), (expected, "2"))
-
-
-def test_an_older_fatbinary_gets_no_option_that_it_refuses(out: Path) -> None:
-    newer = f'[ "$1" != --help ] || exec echo {fatbin.OPTION}; {WRITES.format("")}'
-    for name, words, mode in (("13", newer, " --compress-mode=size"), ("12", WRITES.format(REFUSES), "")):
-        script(out / name / "fatbinary", words)
-        (out / "nvcc.txt").write_text(str(script(out / name / "nvcc", SAYS.format(f"{name}.0"))))
-        inputs = [str(out / each) for each in ("nvcc.txt", "a.cubin", "a.ptx", "image")]
-        for each in inputs[1:3]:
-            Path(each).touch()
-        cases.output_of(sys.executable, "-m", "gen.fatbin", inputs[0], "sm_90a", *inputs[1:], QUERN_STORE="")
-        expect_in(f"--compress-all{mode} --create={inputs[3]}", Path(inputs[3]).read_text())
 
 
 def in_a_folder(test: Callable[[Path], None]) -> None:

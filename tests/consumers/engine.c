@@ -68,7 +68,7 @@ ENGINE const char *engine_describe(void) {
 #ifdef ENGINE_PRIVATE
     add_file("calls", (const void *)(size_t)quern_version);
     add_file("table", quern_adam_kernels);
-    add_file("image", quern_adam_kernels[0].cuda.image);
+    add_file("image", quern_adam_kernels[0].cuda.image->packed);
 #endif
     return text;
 }

@@ -6,12 +6,12 @@
 #include "os/checksum.h"
 #include "runtime/pack_format.h"
 
-enum { ROWS = 2, IMAGE = 64 };
+enum { ROWS = 2, PACKED = 64 };
 
 struct pack {
     struct quern_pack_header header;
     struct quern_pack_row rows[ROWS];
-    char image[IMAGE];
+    _Alignas(64) char packed[PACKED];
 };
 
 static struct pack whole(void) {
@@ -21,9 +21,9 @@ static struct pack whole(void) {
     memcpy(pack.header.magic, QUERN_PACK_MAGIC, sizeof pack.header.magic);
     for (int i = 0; i < ROWS; i++)
         pack.rows[i] = (struct quern_pack_row){
-            .name = "adam_pf32_gf32_mf32_vf32__sm_fuzz", .entry = "entry", .operation = i ? 1 : 2, .cc_min = 90, .cc_max = 90,
-            .dtypes = {1, 1, 1, 1, 0}, .threads = 128, .elements = i ? 4 : QUERN_LIST_TILE, .cluster = 1, .vocab_max = 1000,
-            .image_offset = offsetof(struct pack, image), .image_bytes = IMAGE};
+            .name = "adam_pf32_gf32_mf32_vf32__sm_fuzz", .entry = "entry", .image = "image", .operation = i ? 1 : 2, .cc_min = 90,
+            .cc_max = 90, .dtypes = {1, 1, 1, 1, 0}, .threads = 128, .elements = i ? 4 : QUERN_LIST_TILE, .cluster = 1,
+            .vocab_max = 1000, .packed_offset = offsetof(struct pack, packed), .packed_bytes = PACKED};
     return pack;
 }
 

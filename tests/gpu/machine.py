@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gen import fatbin, render
+from gen import render
 from gen.spec import GPU_TARGETS, GpuTarget
 from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, pinned, toolkit, version
 from runner import devices
@@ -122,9 +122,8 @@ def facts(gpu: Gpu) -> list[str]:
     if not gpu.is_emulated:
         lines.append(f"nvidia-smi ({QUERIES}): {_first_line('nvidia-smi', f'--query-gpu={QUERIES}', '--format=csv,noheader')}")
     nvcc = find_nvcc()
-    old = "" if not nvcc or fatbin.knows_option(nvcc) else f", whose fatbinary has no {fatbin.OPTION}: images are a sixth larger"
     return lines + [f"driver: {_cuda(devices.real_driver().version)}" if not gpu.is_emulated else "driver: the emulator",
-                    f"nvcc: {version(str(nvcc or 'none'))}{old}",
+                    f"nvcc: {version(str(nvcc or 'none'))}",
                     f"compiler: {_first_line(*shlex.split(os.environ.get('CC', 'cc')), '--version')}",
                     f"Python: {sys.version.split()[0]}, {sys.executable}",
                     f"cores: {os.cpu_count()}; free in /dev/shm, where ranks meet: {_free('/dev/shm')}"]

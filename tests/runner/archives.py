@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from gen import plan, tests  # noqa: E402
+from gen import images, plan, tests  # noqa: E402
 from gen.render import selected  # noqa: E402
 from gen.spec import ARCHITECTURES, GPU_TARGETS  # noqa: E402
 
@@ -56,13 +56,12 @@ class Archive:
         """The tables with the rows of these kernels, the kernels' images, and the text of quern_build_info."""
         lines, members = [], []
         for operation in plan.OPERATIONS:
-            table, images = (f"{self.folder}/{operation}_{part}.o" for part in ("table", "images"))
+            table, embedded = (f"{self.folder}/{operation}_{part}.o" for part in ("table", "images"))
             flags = f"  flags = {selected(self.targets_of(operation))}"
-            fatbins = [f"build/{unit.build_stem}.fatbin" for name, _ in self.gpu for unit in self.units(name)
-                       if unit.operation == operation]
+            packed = [images.path("build", name, operation) for name, operations in self.gpu if operation in operations]
             lines += [f"build {table}: cc generated/{operation}/table.c", flags,
-                      f"build {images}: assemble generated/{operation}/images.S | build/nvcc.h {' '.join(fatbins)}", flags]
-            members += [table, images]
+                      f"build {embedded}: assemble generated/{operation}/images.S | build/nvcc.h {' '.join(packed)}", flags]
+            members += [table, embedded]
         some = [target for target in plan.targets(architecture=ARCHITECTURES[0])
                 if target.kind == "cpu" or target.name in dict(self.gpu)]
         lines += [f"build {self.folder}/build_info.o: cc generated/build_info.c | build/nvcc.h build/nvcc_version.h",

@@ -72,6 +72,7 @@ Test(answers, each_image_is_asked_once) {
             check(image_of(&device, kernel)->is_checked, "%s is not asked", kernel->name);
         }
     check(!device.quern->refused, "%s", reason_of(device.quern->refused));
+    check(!device.quern->unpacked.bytes, "unpacked images are kept");
     const long long first = cuda_launches();
     check_ok(quern_prepare(device.quern, ALL));
     check(cuda_launches() == first, "%lld launches at the second preparation", cuda_launches() - first);

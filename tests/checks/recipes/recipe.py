@@ -110,7 +110,7 @@ class Tree:
         return self.compile(source, f"build/{output}", *flags)
 
     def compile_ptx(self, target: str, stem: str) -> None:
-        """PTX, cubin and fatbin of one unit, by the generator's own tools; False without nvcc."""
+        """PTX, cubin and packed image of an operation of one unit, by the generator's own tools; False without nvcc."""
         source, flags = self.edge(f"{target}/{stem}.ptx")
         if source.startswith("$builddir/"):  # the PTX of another target, which the same source and flags give
             source, flags = self.edge(source.removeprefix("$builddir/"))
@@ -118,12 +118,13 @@ class Tree:
         definitions = [flag.removeprefix("-D") for flag in flags]
         self.python(f"""
 from pathlib import Path
-from gen import spec, toolchain
+from gen import images, spec, toolchain
 target, out = spec.GPU_TARGETS[{target!r}], Path("build/{target}/{stem}")
 nvcc = Path({str(find_nvcc())!r})  # of the tree itself: a copy has no .venv
 toolchain.ptx(nvcc, target, Path({source!r}), out.with_suffix(".ptx"), {definitions!r})
 toolchain.cubin(nvcc, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
-toolchain.fatbin(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
+images.wrap(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
+out.with_suffix(".packed").write_bytes(images.pack({{out.name: out.with_suffix(".fatbin").read_bytes()}}))
 """)
 
 
@@ -156,9 +157,9 @@ def missing_for_gpus() -> str:
 def build_library(tree: Tree, gpu: bool) -> None:
     """Builds libquern.a with the new operation: compiles the host library, and links the tree's own kernels and the new ones."""
     targets = tree.python("from gen import plan\nprint(*[t.name for t in plan.targets() if t.kind == 'gpu'])").split()
-    for target in targets:  # an empty image, as in a build without nvcc
+    for target in targets:  # no packed images, as in a build without nvcc
         (tree.path / f"build/{target}").mkdir(parents=True, exist_ok=True)
-        (tree.path / f"build/{target}/scale.fatbin").touch()
+        (tree.path / f"build/{target}/scale.packed").touch()
     if gpu:
         tree.compile_ptx(GPU_TARGET, "scale")
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
