@@ -8,14 +8,12 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "harness/shrink_case.h"
 #include "ranks/handles.h"
 
 /* The new group has these ranks of the old one (a bit mask), in their order, and works. */
 static void expect_group(struct rank *rank, quern_group *group, unsigned living) {
-    rank_check(rank, quern_group_size(group) == __builtin_popcount(living), "the group has %d ranks: expected those of %#x",
-               quern_group_size(group), living);
-    rank_check(rank, quern_group_rank(group) == __builtin_popcount(living & ((1u << rank->rank) - 1)), "rank %d of %#x is %d",
-               rank->rank, living, quern_group_rank(group));
+    shrink_case_check(rank, group, living);
     for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
 }
 
@@ -70,19 +68,11 @@ Test(shrink, without_those_that_have_gone) {
             for (unsigned gone = 1; gone + 1 < 1u << count; gone++) check_gone(rank_kinds[i], count, gone);
 }
 
-/* A group whose ranks are awaited by this one so long in a shrink: its creation may take longer. */
-static quern_group *group_to_shrink(struct rank *rank, double limit) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    struct quern_membership *member = rank_member_of(rank, group);
-    member->first_timeout = limit;
-    return group;
-}
-
 /* Rank 1 does not come in time.  It learns so, and does not wait, which it would for long. */
 TEST_RANKS(shrink, without_one_that_comes_too_late, .kind = RANK_BOTH, .count = 4) {
     static const double limit = 5;  /* the time in which the others come */
     unsigned *have_shrunk = rank->shared;
-    quern_group *group = group_to_shrink(rank, rank->rank == 1 ? RANK_LIMIT : limit), *new = NULL;
+    quern_group *group = shrink_case_group(rank, rank->rank == 1 ? RANK_LIMIT : limit), *new = NULL;
     rank_line_up(rank);
     if (rank->rank == 1) {
         while (__atomic_load_n(have_shrunk, __ATOMIC_ACQUIRE) < (unsigned)rank->ranks - 1) rank_sleep(1e-3);
@@ -226,7 +216,7 @@ TEST_RANKS(shrink, refuses_wrong_arguments, .kind = RANK_BOTH, .count = 2) {
 TEST_BODY(shrink, words_that_others_have_written, .kind = RANK_BOTH, .count = 3) {
     for (uint32_t seed = 0; seed < 30; seed++) {
         struct quern_membership *member;
-        quern_group *group = group_to_shrink(rank, 0.3), *new = NULL;
+        quern_group *group = shrink_case_group(rank, 0.3), *new = NULL;
         rank_ok(rank, quern_member_of(group, &member));
         rank_line_up(rank);
         const uint32_t scribbled = (uint32_t)(4294967296.0 * random_uniform(77, seed)) >> (seed % 4 * 8);
