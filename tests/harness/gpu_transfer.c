@@ -36,6 +36,9 @@ quern_status gpu_end_close(struct gpu_end *end) {
     return nccl_close(&end->side);
 }
 
+void gpu_end_begin(struct rank *rank, struct gpu_end *end) { gpu_end_open(end, rank, GPU_PRIVATE); }
+void gpu_end_end(struct rank *rank, struct gpu_end *end) { rank_ok(rank, gpu_end_close(end)); }
+
 void gpu_pair_begin(struct rank *rank, struct gpu_pair *gpu) {
     gpu_end_open(&gpu->end, rank, GPU_PRIVATE);
     transfer_pair_open(&gpu->pair, rank, gpu->end.side.group, &gpu->end.place, !rank->rank, PAIR_BYTES);

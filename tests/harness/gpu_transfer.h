@@ -24,6 +24,11 @@ enum { GPU_ARENA = 24 << 20 };
 void gpu_end_open(struct gpu_end *end, struct rank *rank, enum gpu_memory memory);
 quern_status gpu_end_close(struct gpu_end *end);
 
+/* A test whose ranks have an end with private memory. */
+void gpu_end_begin(struct rank *rank, struct gpu_end *end);
+void gpu_end_end(struct rank *rank, struct gpu_end *end);
+#define TEST_GPU_END(...) TEST_WITH(struct gpu_end, end, gpu_end_begin, gpu_end_end, __VA_ARGS__)
+
 /* With private memory, and an exchange with the other one of two ranks. */
 struct gpu_pair {
     struct gpu_end end;

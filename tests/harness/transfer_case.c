@@ -11,11 +11,16 @@ quern_transfer_item transfer_item(int receive, int peer, uint64_t tag, void *mem
 
 quern_transfer *transfer_prepare(struct rank *rank, quern_group *group, uint64_t key, const quern_transfer_item *items,
                                  int64_t count) {
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     quern_transfer *transfer = NULL;
-    args.items = items, args.item_count = count, args.key = key;
+    quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = count, .key = key);
     rank_ok(rank, quern_transfer_prepare(group, &args, &transfer));
     return transfer;
+}
+
+quern_transfer *transfer_prepare_one(struct rank *rank, quern_group *group, uint64_t key, uint64_t tag, void *memory,
+                                     int64_t bytes) {
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, tag, memory, bytes);
+    return transfer_prepare(rank, group, key, &item, 1);
 }
 
 /* ---- the host's memory ---- */

@@ -44,4 +44,8 @@ quern_transfer_item transfer_item(int receive, int peer, uint64_t tag, void *mem
 quern_transfer *transfer_prepare(struct rank *rank, quern_group *group, uint64_t key, const quern_transfer_item *items,
                                  int64_t count);
 
+/* The same of one item, which rank 0 of two sends. */
+quern_transfer *transfer_prepare_one(struct rank *rank, quern_group *group, uint64_t key, uint64_t tag, void *memory,
+                                     int64_t bytes);
+
 #endif

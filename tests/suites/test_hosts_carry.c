@@ -25,8 +25,7 @@ static int64_t bytes_of(const struct carrier_choice *choice) {
 /* Memory, and one item of all of it from rank 0 to rank 1. */
 static quern_transfer *prepare(struct rank *rank, quern_group *group, unsigned char **memory, int64_t bytes) {
     *memory = zeroed((size_t)bytes);
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, *memory, bytes);
-    return transfer_prepare(rank, group, 7, &item, 1);
+    return transfer_prepare_one(rank, group, 7, 3, *memory, bytes);
 }
 
 /* Goes on with a transfer until this rank has begun so many messages. */
@@ -169,8 +168,7 @@ static void end_it(struct rank *rank, quern_group *group, quern_transfer *transf
 
 /* The same two ranks, the same key. */
 static void transfer_again(struct rank *rank, quern_group *group, unsigned char *memory, int64_t bytes) {
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, bytes);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    quern_transfer *transfer = transfer_prepare_one(rank, group, 7, 3, memory, bytes);
     memset(memory, rank->rank ? 1 : 77, (size_t)bytes);
     rank_ok(rank, transfer_run(transfer, NULL, 0));
     for (int64_t i = 0; i < bytes; i++) rank_check(rank, memory[i] == 77, "byte %lld is %d", (long long)i, memory[i]);

@@ -78,8 +78,7 @@ TEST_GROUP(transfer, moves_while_the_sender_computes, .kind = RANK_ALL, .count =
     const int64_t sizes[] = {SMALL, rank->is_unreadable ? SMALL : LARGE};
     SCOPED unsigned char *memory = zeroed(LARGE);
     for (int round = 0; round < 2; round++) {
-        const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 5, memory, sizes[round]);
-        quern_transfer *transfer = transfer_prepare(rank, group, 10 + (uint64_t)round, &item, 1);
+        quern_transfer *transfer = transfer_prepare_one(rank, group, 10 + (uint64_t)round, 5, memory, sizes[round]);
         rank_ok(rank, transfer_run(transfer, NULL, 0));  /* the first time the lists are met */
         memset(memory, rank->rank ? 0 : 77, LARGE);
         rank_line_up(rank);

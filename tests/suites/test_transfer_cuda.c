@@ -36,29 +36,23 @@ Test(transfer_cuda, random_lists) {
 }
 
 /* Two streams, for copies between ranks and within the rank. */
-TEST_RANKS(transfer_cuda, streams_have_the_highest_priority, .kind = RANK_PROCESSES, .count = 2, .nccl = "") {
-    struct gpu_end ends;
-    gpu_end_open(&ends, rank, GPU_PRIVATE);
-    rank_check(rank, gpu_urgent_streams(&ends) == 0, "%ld streams before a transfer", gpu_urgent_streams(&ends));
-    quern_transfer *transfer = transfer_prepare(rank, ends.side.group, 1, NULL, 0);
-    rank_check(rank, gpu_urgent_streams(&ends) == 2, "%ld streams, and not 2", gpu_urgent_streams(&ends));
+TEST_GPU_END(transfer_cuda, streams_have_the_highest_priority, .kind = RANK_PROCESSES, .count = 2, .nccl = "") {
+    rank_check(rank, gpu_urgent_streams(end) == 0, "%ld streams before a transfer", gpu_urgent_streams(end));
+    quern_transfer *transfer = transfer_prepare(rank, end->side.group, 1, NULL, 0);
+    rank_check(rank, gpu_urgent_streams(end) == 2, "%ld streams, and not 2", gpu_urgent_streams(end));
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return gpu_end_close(&ends);
 }
 
 /* ---- memory that is gone ---- */
 
 static quern_transfer *prepare(struct gpu_end *ends, uint64_t key, void *memory) {
-    const struct rank *rank = ends->side.rank;
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, TAG, memory, BYTES);
-    return transfer_prepare(ends->side.rank, ends->side.group, key, &item, 1);
+    return transfer_prepare_one(ends->side.rank, ends->side.group, key, TAG, memory, BYTES);
 }
 
 static void refuse_freed_memory(struct gpu_end *ends, void *memory) {
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     const quern_transfer_item item = transfer_item(0, 0, TAG, memory, BYTES);
+    const quern_transfer_args args = TRANSFER_ARGS(.items = &item, .item_count = 1);
     quern_transfer *transfer;
-    args.items = &item, args.item_count = 1;
     rank_status(ends->side.rank, quern_transfer_prepare(ends->side.group, &args, &transfer), QUERN_INVALID_ARGUMENT);
     rank_check_detail(ends->side.rank, "args.items[0].memory is in symmetric memory that rank 1 has freed");
 }

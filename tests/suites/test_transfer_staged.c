@@ -159,8 +159,7 @@ TEST_SCENES(transfer_staged, a_copy_that_takes_its_time, , 2, &scenes[0]) {
     int32_t done = 0;
     struct transfer_pair pair;
     transfer_pair_open(&pair, rank, end->side.group, &end->place, !rank->rank, PIECE);
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 4, rank->rank ? pair.in : pair.out, PIECE);
-    pair.transfer = transfer_prepare(rank, end->side.group, 1, &item, 1);
+    pair.transfer = transfer_prepare_one(rank, end->side.group, 1, 4, rank->rank ? pair.in : pair.out, PIECE);
     transfer_pair_fill(&pair, 1);
     if (rank->rank == 0) gpu_hold(end, end->side.group->member->transfers->streams->copies, &is_over);
     start(&pair);

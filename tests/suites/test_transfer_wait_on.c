@@ -15,9 +15,8 @@ enum { STAGES = 4, STEPS = 16, BYTES = 5000, TAG = 4, MOST_WAITS = 1024 };
 
 static quern_transfer *prepare(const struct gpu_end *end, uint64_t key, int receive, int peer, void *memory, double timeout) {
     const quern_transfer_item item = transfer_item(receive, peer, TAG, memory, BYTES);
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    const quern_transfer_args args = TRANSFER_ARGS(.items = &item, .item_count = 1, .key = key, .timeout = timeout);
     quern_transfer *transfer = NULL;
-    args.items = &item, args.item_count = 1, args.key = key, args.timeout = timeout;
     rank_ok(end->side.rank, quern_transfer_prepare(end->side.group, &args, &transfer));
     return transfer;
 }
@@ -70,17 +69,28 @@ static void check_ways(rank_body *body, int count, const void *row, uint64_t may
     }
 }
 
-static const void *open_end(struct gpu_end *end, struct rank *rank) {
+static void open_end(struct rank *rank, struct gpu_end *end) {
     const struct way *way = rank->user;
     gpu_end_open(end, rank, way->memory);
-    return way->row;
 }
 
-static void close_end(struct gpu_end *end) {
+static void close_end(struct rank *rank, struct gpu_end *end) {
     finish(end);
-    rank_line_up(end->side.rank);
-    rank_ok(end->side.rank, gpu_end_close(end));
+    rank_line_up(rank);
+    rank_ok(rank, gpu_end_close(end));
 }
+
+/* A test whose ranks have an end, in each way. */
+#define TEST_WAYS(suite, name, count) \
+    static void suite##_##name##_with(struct rank *rank, struct gpu_end *end); \
+    static void suite##_##name##_of_rank(struct rank *rank) { \
+        struct gpu_end end; \
+        open_end(rank, &end); \
+        suite##_##name##_with(rank, &end); \
+        close_end(rank, &end); \
+    } \
+    Test(suite, name) { check_ways(suite##_##name##_of_rank, count, NULL, 0); } \
+    static void suite##_##name##_with(struct rank *rank, struct gpu_end *end)
 
 /* ---- a pipeline ---- */
 
@@ -101,7 +111,7 @@ static void stamp(void *user) {
 }
 
 struct stage {
-    struct gpu_end end;
+    struct gpu_end *end;
     void *in, *out, *last;
     uint32_t *status;  /* [STEPS] */
     quern_transfer *received[STEPS], *sent[STEPS];
@@ -109,8 +119,7 @@ struct stage {
 };
 
 static void open_stage(struct stage *stage, struct rank *rank) {
-    struct gpu_end *end = &stage->end;
-    open_end(end, rank);
+    struct gpu_end *end = stage->end;
     stage->in = end->place.make(end, BYTES), stage->out = end->place.make(end, BYTES);
     stage->last = nccl_allocate(end, STEPS), stage->status = nccl_allocate(end, sizeof(uint32_t[STEPS]));
     cuda_ok(&end->side, memory_set_async((uintptr_t)stage->status, 0xee, sizeof(uint32_t[STEPS]), end->side.stream));
@@ -124,7 +133,7 @@ static void open_stage(struct stage *stage, struct rank *rank) {
 
 /* The memory of a step is that of the one before, whose send the stream awaits. */
 static void enqueue_step(struct stage *stage, int step) {
-    const struct gpu_end *end = &stage->end;
+    const struct gpu_end *end = stage->end;
     const CUstream stream = end->side.stream;
     if (stage->received[step]) begin(end, stage->received[step]);
     if (stage->received[step]) await(end, stage->received[step], stage->status + step);
@@ -139,12 +148,12 @@ static void enqueue_step(struct stage *stage, int step) {
 }
 
 static void check_steps(struct stage *stage, const struct pipeline *pipeline) {
-    struct rank *rank = stage->end.side.rank;
+    struct rank *rank = stage->end->side.rank;
     unsigned char last[STEPS];
-    nccl_get(stage, last, stage->last, STEPS);
+    nccl_get(stage->end, last, stage->last, STEPS);
     for (int step = 0; step < STEPS; step++) {
         const unsigned *ticket = pipeline->ticket[rank->rank], ours = ticket[step];
-        if (rank->rank) check_word(&stage->end, stage->status + step, QUERN_OK);
+        if (rank->rank) check_word(stage->end, stage->status + step, QUERN_OK);
         rank_check(rank, last[step] == step + 1, "step %d has the data of step %d", step, last[step] - 1);
         rank_check(rank, !step || ours > ticket[step - 1], "step %d is before the one before", step);
         rank_check(rank, ours > (rank->rank ? pipeline->ticket[rank->rank - 1][step] : 0), "step %d is before its data", step);
@@ -152,84 +161,72 @@ static void check_steps(struct stage *stage, const struct pipeline *pipeline) {
 }
 
 static void close_stage(struct stage *stage) {
+    struct rank *rank = stage->end->side.rank;
     for (int step = 0; step < STEPS; step++) {
-        if (stage->sent[step]) rank_ok(stage->end.side.rank, quern_transfer_wait(stage->sent[step], 0));
-        if (stage->received[step]) rank_ok(stage->end.side.rank, quern_transfer_wait(stage->received[step], 0));
+        if (stage->sent[step]) rank_ok(rank, quern_transfer_wait(stage->sent[step], 0));
+        if (stage->received[step]) rank_ok(rank, quern_transfer_wait(stage->received[step], 0));
     }
-    rank_line_up(stage->end.side.rank);
+    rank_line_up(rank);
     for (int step = 0; step < STEPS; step++) {
-        rank_ok(stage->end.side.rank, quern_transfer_destroy(stage->sent[step]));
-        rank_ok(stage->end.side.rank, quern_transfer_destroy(stage->received[step]));
+        rank_ok(rank, quern_transfer_destroy(stage->sent[step]));
+        rank_ok(rank, quern_transfer_destroy(stage->received[step]));
     }
-    stage->end.place.free(&stage->end, stage->in), stage->end.place.free(&stage->end, stage->out);
-    nccl_release(stage, stage->last), nccl_release(stage, stage->status);
-    close_end(&stage->end);
+    stage->end->place.free(stage->end, stage->in), stage->end->place.free(stage->end, stage->out);
+    nccl_release(stage->end, stage->last), nccl_release(stage->end, stage->status);
 }
 
 /* Nothing has moved when all hosts have enqueued all: the first stream is held until then. */
-static void run_stage(struct rank *rank) {
+TEST_WAYS(transfer_wait_on, a_pipeline_runs_without_its_hosts, STAGES) {
     struct pipeline *pipeline = rank->shared;
-    struct stage stage = {0};
+    struct stage stage = {.end = end};
     open_stage(&stage, rank);
-    if (!rank->rank) gpu_hold(&stage.end, stage.end.side.stream, &pipeline->is_let);
+    if (!rank->rank) gpu_hold(end, end->side.stream, &pipeline->is_let);
     for (int step = 0; step < STEPS; step++) enqueue_step(&stage, step);
     rank_line_up(rank);
     rank_check(rank, !__atomic_load_n(&pipeline->tickets, __ATOMIC_ACQUIRE), "a stream did not wait");
     rank_line_up(rank);
     if (!rank->rank) let(&pipeline->is_let);
-    finish(&stage.end);
+    finish(end);
     check_steps(&stage, pipeline);
     close_stage(&stage);
 }
 
-Test(transfer_wait_on, a_pipeline_runs_without_its_hosts) { check_ways(run_stage, STAGES, NULL, 0); }
-
 /* ---- orders ---- */
 
 /* The start of the transfer with the lower key is behind the wait for the other one, which only this rank knows. */
-static void start_behind_a_wait(struct rank *rank) {
-    struct gpu_end end;
-    open_end(&end, rank);
-    void *first = end.place.make(&end, BYTES), *second = end.place.make(&end, BYTES);
-    quern_transfer *behind = prepare(&end, 1, rank->rank, !rank->rank, first, 0);
-    quern_transfer *before = prepare(&end, 2, !rank->rank, !rank->rank, second, 0);
+TEST_WAYS(transfer_wait_on, a_start_behind_a_wait, 2) {
+    void *first = end->place.make(end, BYTES), *second = end->place.make(end, BYTES);
+    quern_transfer *behind = prepare(end, 1, rank->rank, !rank->rank, first, 0);
+    quern_transfer *before = prepare(end, 2, !rank->rank, !rank->rank, second, 0);
     if (rank->rank) {
-        fill(&end, second, 7);
-        begin(&end, behind), begin(&end, before);
-        await(&end, behind, NULL);
+        fill(end, second, 7);
+        begin(end, behind), begin(end, before);
+        await(end, behind, NULL);
     } else {
-        begin(&end, before), await(&end, before, NULL);
-        cuda_ok(&end.side, copy_on_device_async((uintptr_t)first, (uintptr_t)second, BYTES, end.side.stream));
-        begin(&end, behind);
+        begin(end, before), await(end, before, NULL);
+        cuda_ok(&end->side, copy_on_device_async((uintptr_t)first, (uintptr_t)second, BYTES, end->side.stream));
+        begin(end, behind);
     }
-    finish(&end);
-    if (rank->rank) check_word(&end, first, 0x07070707);
+    finish(end);
+    if (rank->rank) check_word(end, first, 0x07070707);
     rank_ok(rank, quern_transfer_wait(behind, 0));
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(behind)), rank_ok(rank, quern_transfer_destroy(before));
-    end.place.free(&end, first), end.place.free(&end, second);
-    close_end(&end);
+    end->place.free(end, first), end->place.free(end, second);
 }
 
-Test(transfer_wait_on, a_start_behind_a_wait) { check_ways(start_behind_a_wait, 2, NULL, 0); }
-
 /* The host waits for what its stream starts behind a wait whose limit ends meanwhile. */
-static void host_behind_a_wait(struct rank *rank) {
-    struct gpu_end end;
-    open_end(&end, rank);
-    char *memory = end.place.make(&end, 2 * BYTES);
-    quern_transfer *never = prepare(&end, 1, rank->rank, !rank->rank, memory, rank->rank ? 0.2 : 0);
-    quern_transfer *comes = prepare(&end, 2, !rank->rank, !rank->rank, memory + BYTES, 0);
-    if (rank->rank) begin(&end, never), await(&end, never, NULL);
-    begin(&end, comes);
+TEST_WAYS(transfer_wait_on, a_host_waits_behind_a_stream, 2) {
+    char *memory = end->place.make(end, 2 * BYTES);
+    quern_transfer *never = prepare(end, 1, rank->rank, !rank->rank, memory, rank->rank ? 0.2 : 0);
+    quern_transfer *comes = prepare(end, 2, !rank->rank, !rank->rank, memory + BYTES, 0);
+    if (rank->rank) begin(end, never), await(end, never, NULL);
+    begin(end, comes);
     rank_ok(rank, quern_transfer_wait(comes, 0));
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(never)), rank_ok(rank, quern_transfer_destroy(comes));
-    end.place.free(&end, memory);
-    close_end(&end);
+    end->place.free(end, memory);
 }
-
-Test(transfer_wait_on, a_host_waits_behind_a_stream) { check_ways(host_behind_a_wait, 2, NULL, 0); }
 
 /* ---- failures ---- */
 
@@ -254,7 +251,8 @@ static void fail_it(struct gpu_end *end, quern_transfer **transfer, enum how how
 static void fail_while_a_stream_waits(struct rank *rank) {
     struct gpu_end end;
     int32_t done;
-    const struct failure *failure = open_end(&end, rank);
+    const struct failure *failure = ((const struct way *)rank->user)->row;
+    open_end(rank, &end);
     const double limit = rank->rank && failure->how == NEVER_STARTS ? 0.2 : 0;
     uint32_t *status = nccl_allocate(&end, sizeof *status);
     void *memory = end.place.make(&end, BYTES);
@@ -275,7 +273,7 @@ static void fail_while_a_stream_waits(struct rank *rank) {
     if (failure->how != IS_KILLED) rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
     end.place.free(&end, memory), nccl_release(&end, status);
-    if (failure->how != IS_KILLED && failure->how != ABORTS) close_end(&end);
+    if (failure->how != IS_KILLED && failure->how != ABORTS) close_end(rank, &end);
     else nccl_close(&end.side);
 }
 
@@ -289,48 +287,40 @@ Test(transfer_wait_on, a_failure_ends_the_wait_and_the_gpu_learns_of_it) {
 
 /* Its end has calls that wait for the GPU: they come later. */
 static void come_and_go(const struct gpu_end *end) {
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    quern_group *group;
-    args.ranks = 1, args.device = end->side.device;
-    rank_ok(end->side.rank, quern_group_create(&args, 1, &group));
-    rank_ok(end->side.rank, quern_group_destroy(group));
+    const quern_group_args args = GROUP_ARGS(.ranks = 1, .device = end->side.device);
+    rank_ok(end->side.rank, quern_group_destroy(rank_create(end->side.rank, &args)));
 }
 
 /* Of two transfers that never come, the stream has come to the wait for the second one only, whose limit ends. */
-static void hold_a_wait(struct rank *rank) {
-    struct gpu_end end;
+TEST_WAYS(transfer_wait_on, the_limit_begins_when_the_stream_comes, 2) {
     CUstream other;
     int is_let = 0;
-    open_end(&end, rank);
-    uint32_t *status = nccl_allocate(&end, 2 * sizeof *status);
-    void *memory = end.place.make(&end, 2 * BYTES);
-    quern_transfer *held = prepare(&end, 1, rank->rank, !rank->rank, memory, rank->rank ? 0.2 : 0);
-    quern_transfer *never = prepare(&end, 2, rank->rank, !rank->rank, (char *)memory + BYTES, rank->rank ? 0.2 : 0);
-    cuda_ok(&end.side, stream_create(&other, CU_STREAM_NON_BLOCKING));
+    uint32_t *status = nccl_allocate(end, 2 * sizeof *status);
+    void *memory = end->place.make(end, 2 * BYTES);
+    quern_transfer *held = prepare(end, 1, rank->rank, !rank->rank, memory, rank->rank ? 0.2 : 0);
+    quern_transfer *never = prepare(end, 2, rank->rank, !rank->rank, (char *)memory + BYTES, rank->rank ? 0.2 : 0);
+    cuda_ok(&end->side, stream_create(&other, CU_STREAM_NON_BLOCKING));
     if (rank->rank) {
-        begin(&end, held);
-        gpu_hold(&end, end.side.stream, &is_let);
-        await(&end, held, status);
-        come_and_go(&end);
+        begin(end, held);
+        gpu_hold(end, end->side.stream, &is_let);
+        await(end, held, status);
+        come_and_go(end);
         rank_ok(rank, quern_transfer_start(never, other));
         rank_ok(rank, quern_transfer_wait_on(never, other, status + 1));
-        cuda_ok(&end.side, stream_synchronize(other));
-        check_word(&end, status + 1, QUERN_PEER_TIMEOUT);
+        cuda_ok(&end->side, stream_synchronize(other));
+        check_word(end, status + 1, QUERN_PEER_TIMEOUT);
     }
     rank_line_up(rank);
-    if (!rank->rank) begin(&end, held);
+    if (!rank->rank) begin(end, held);
     rank_ok(rank, quern_transfer_wait(held, RANK_LIMIT));
     let(&is_let);
-    finish(&end);
-    if (rank->rank) check_word(&end, status, QUERN_OK);
+    finish(end);
+    if (rank->rank) check_word(end, status, QUERN_OK);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(held)), rank_ok(rank, quern_transfer_destroy(never));
-    cuda_ok(&end.side, stream_destroy(other));
-    end.place.free(&end, memory), nccl_release(&end, status);
-    close_end(&end);
+    cuda_ok(&end->side, stream_destroy(other));
+    end->place.free(end, memory), nccl_release(end, status);
 }
-
-Test(transfer_wait_on, the_limit_begins_when_the_stream_comes) { check_ways(hold_a_wait, 2, NULL, 0); }
 
 /* ---- a rank alone ---- */
 
@@ -347,83 +337,74 @@ static quern_transfer *prepare_own(const struct gpu_end *end, char *memory) {
 #define ALONE .kind = RANK_PROCESSES, .count = 1, .nccl = ""
 
 /* Before a start, in a batch, and what the stream or the status must not be; nothing is enqueued by then. */
-TEST_RANKS(transfer_wait_on, refusals, ALONE, .progress = true) {
-    struct gpu_end end;
+TEST_GPU_END(transfer_wait_on, refusals, ALONE, .progress = true) {
     quern_device *device;
     CUcontext popped;
     CUstream other;
     int is_let = 0;
-    gpu_end_open(&end, rank, GPU_PRIVATE);
-    const CUstream stream = end.side.stream;
-    char *memory = nccl_allocate(&end, 2 * BYTES);
-    quern_transfer *transfer = prepare_own(&end, memory);
+    const CUstream stream = end->side.stream;
+    char *memory = nccl_allocate(end, 2 * BYTES);
+    quern_transfer *transfer = prepare_own(end, memory);
     rank_status(rank, quern_transfer_wait_on(NULL, stream, NULL), QUERN_NULL_POINTER);
-    refuse(&end, transfer, stream, NULL, QUERN_INVALID_ARGUMENT, "transfer 1 was not started");
-    rank_ok(rank, quern_transfer_begin(end.side.group));
-    begin(&end, transfer);
-    refuse(&end, transfer, stream, NULL, QUERN_INVALID_ARGUMENT, "is part of an open batch");
-    rank_ok(rank, quern_transfer_end(end.side.group));
+    refuse(end, transfer, stream, NULL, QUERN_INVALID_ARGUMENT, "transfer 1 was not started");
+    rank_ok(rank, quern_transfer_begin(end->side.group));
+    begin(end, transfer);
+    refuse(end, transfer, stream, NULL, QUERN_INVALID_ARGUMENT, "is part of an open batch");
+    rank_ok(rank, quern_transfer_end(end->side.group));
     rank_ok(rank, quern_transfer_wait(transfer, 0));
-    refuse(&end, transfer, stream, memory + 1, QUERN_INVALID_ARGUMENT, "status is not at a multiple of 4 bytes");
-    refuse(&end, transfer, stream, &is_let, QUERN_INVALID_ARGUMENT, "status is no memory that CUDA knows: expected memory of ");
-    nccl_begin_capture(&end.side);
-    refuse(&end, transfer, stream, NULL, QUERN_NOT_SUPPORTED, "the stream is being captured");
-    nccl_end_capture(&end.side);
+    refuse(end, transfer, stream, memory + 1, QUERN_INVALID_ARGUMENT, "status is not at a multiple of 4 bytes");
+    refuse(end, transfer, stream, &is_let, QUERN_INVALID_ARGUMENT, "status is no memory that CUDA knows: expected memory of ");
+    nccl_begin_capture(&end->side);
+    refuse(end, transfer, stream, NULL, QUERN_NOT_SUPPORTED, "the stream is being captured");
+    nccl_end_capture(&end->side);
     rank_ok(rank, quern_device_open(QUERN_CUDA, 5, &device));
-    cuda_ok(&end.side, context_push(device->context));
-    cuda_ok(&end.side, stream_create(&other, CU_STREAM_NON_BLOCKING));
-    cuda_ok(&end.side, context_pop(&popped));
-    refuse(&end, transfer, other, NULL, QUERN_INVALID_ARGUMENT, "the stream is of another context");
-    cuda_ok(&end.side, stream_destroy(other));
+    cuda_ok(&end->side, context_push(device->context));
+    cuda_ok(&end->side, stream_create(&other, CU_STREAM_NON_BLOCKING));
+    cuda_ok(&end->side, context_pop(&popped));
+    refuse(end, transfer, other, NULL, QUERN_INVALID_ARGUMENT, "the stream is of another context");
+    cuda_ok(&end->side, stream_destroy(other));
     quern_device_close(device);
-    gpu_hold(&end, stream, &is_let);
-    for (int i = 0; i < MOST_WAITS; i++) await(&end, transfer, NULL);
-    refuse(&end, transfer, stream, NULL, QUERN_OUT_OF_MEMORY, "streams have 1024 waits before them");
+    gpu_hold(end, stream, &is_let);
+    for (int i = 0; i < MOST_WAITS; i++) await(end, transfer, NULL);
+    refuse(end, transfer, stream, NULL, QUERN_OUT_OF_MEMORY, "streams have 1024 waits before them");
     let(&is_let);
-    finish(&end);
-    await(&end, transfer, NULL);
+    finish(end);
+    await(end, transfer, NULL);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    refuse(&end, transfer, stream, NULL, QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
-    nccl_release(&end, memory);
-    return gpu_end_close(&end);
+    refuse(end, transfer, stream, NULL, QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
+    nccl_release(end, memory);
 }
 
 /* The copy is held back at its start; the stream that waits has the bytes, and a status that is there already. */
-TEST_RANKS(transfer_wait_on, copies_within_a_rank, ALONE, .progress = true) {
-    struct gpu_end end;
+TEST_GPU_END(transfer_wait_on, copies_within_a_rank, ALONE, .progress = true) {
     CUstream other;
     int is_let = 0;
-    gpu_end_open(&end, rank, GPU_PRIVATE);
-    char *memory = nccl_allocate(&end, 3 * BYTES);
-    quern_transfer *transfer = prepare_own(&end, memory);
-    gpu_hold(&end, end.side.stream, &is_let);
-    fill(&end, memory, 7);
-    begin(&end, transfer);
-    cuda_ok(&end.side, stream_create(&other, CU_STREAM_NON_BLOCKING));
+    char *memory = nccl_allocate(end, 3 * BYTES);
+    quern_transfer *transfer = prepare_own(end, memory);
+    gpu_hold(end, end->side.stream, &is_let);
+    fill(end, memory, 7);
+    begin(end, transfer);
+    cuda_ok(&end->side, stream_create(&other, CU_STREAM_NON_BLOCKING));
     for (int twice = 0; twice < 2; twice++) {
         rank_ok(rank, quern_transfer_wait_on(transfer, other, (uint32_t *)(memory + 2 * BYTES) + twice));
-        cuda_ok(&end.side, copy_on_device_async((uintptr_t)memory + 2 * BYTES + 8, (uintptr_t)memory + BYTES, 4, other));
+        cuda_ok(&end->side, copy_on_device_async((uintptr_t)memory + 2 * BYTES + 8, (uintptr_t)memory + BYTES, 4, other));
         let(&is_let);
-        cuda_ok(&end.side, stream_synchronize(other));
-        check_word(&end, (uint32_t *)(memory + 2 * BYTES) + twice, QUERN_OK);
-        check_word(&end, (uint32_t *)(memory + 2 * BYTES) + 2, 0x07070707);
+        cuda_ok(&end->side, stream_synchronize(other));
+        check_word(end, (uint32_t *)(memory + 2 * BYTES) + twice, QUERN_OK);
+        check_word(end, (uint32_t *)(memory + 2 * BYTES) + 2, 0x07070707);
     }
     rank_ok(rank, quern_transfer_destroy(transfer));
-    cuda_ok(&end.side, stream_destroy(other));
-    nccl_release(&end, memory);
-    return gpu_end_close(&end);
+    cuda_ok(&end->side, stream_destroy(other));
+    nccl_release(end, memory);
 }
 
-TEST_RANKS(transfer_wait_on, a_group_without_threads, ALONE) {
-    struct gpu_end end;
-    gpu_end_open(&end, rank, GPU_PRIVATE);
-    char *memory = nccl_allocate(&end, 2 * BYTES);
-    quern_transfer *transfer = prepare_own(&end, memory);
-    begin(&end, transfer);
-    refuse(&end, transfer, end.side.stream, NULL, QUERN_NOT_SUPPORTED, "expected progress = 1 in quern_group_args");
+TEST_GPU_END(transfer_wait_on, a_group_without_threads, ALONE) {
+    char *memory = nccl_allocate(end, 2 * BYTES);
+    quern_transfer *transfer = prepare_own(end, memory);
+    begin(end, transfer);
+    refuse(end, transfer, end->side.stream, NULL, QUERN_NOT_SUPPORTED, "expected progress = 1 in quern_group_args");
     rank_ok(rank, quern_transfer_destroy(transfer));
-    nccl_release(&end, memory);
-    return gpu_end_close(&end);
+    nccl_release(end, memory);
 }
 
 /* What one of them waits for might be behind the wait. */
