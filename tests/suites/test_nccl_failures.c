@@ -73,11 +73,14 @@ static quern_status meet_failure(struct rank *rank) {
     return rank_bench_destroy(&bench);
 }
 
-static void meet_failures(const struct failure *failures, size_t count, int hosts) {
-    for (size_t i = 0; i < count; i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = hosts, .function = meet_failure, .user = &failures[i],
-                    .nccl = failures[i].settings, .may_die = failures[i].rank_1 == ENDS ? 1 << 1 : 0);
-}
+/* A test of a table of failures. */
+#define TEST_FAILURES(suite, name, hosts_, ...) \
+    Test(suite, name) { \
+        static const struct failure failures[] = {__VA_ARGS__}; \
+        for (size_t i = 0; i < COUNT(failures); i++) \
+            check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = hosts_, .function = meet_failure, .user = &failures[i], \
+                        .nccl = failures[i].settings, .may_die = failures[i].rank_1 == ENDS ? 1 << 1 : 0); \
+    }
 
 #define HANGS(settings, call) {settings, call, call, QUERN_PEER_TIMEOUT, "an operation of NCCL", .limit = 4}
 #define FAILS(settings, call) \
@@ -85,44 +88,32 @@ static void meet_failures(const struct failure *failures, size_t count, int host
 #define GROUP_FAILS(settings, call) \
     {settings, call, call, QUERN_CUDA_ERROR, "rank 0: ncclGroupEnd: internal error", .limit = 0}
 
-Test(nccl_failures, operations_and_groups) {
-    static const struct failure failures[] = {
-        HANGS("run:hang@1#1", REDUCE),   FAILS("run:fail=6@2#2", REDUCE), GROUP_FAILS("group:fail=3@0", REDUCE),
-        HANGS("run:hang@1#2", REDUCE),   GROUP_FAILS("group:fail=3@0#2", REDUCE),
-        HANGS("run:hang@1", GATHER),     FAILS("run:fail=6@2", GATHER),   GROUP_FAILS("group:fail=3@0", GATHER),
-        HANGS("run:hang@1", EXCHANGE),   FAILS("run:fail=6@2", EXCHANGE), GROUP_FAILS("group:fail=3@0", EXCHANGE),
-        HANGS("run:hang@1#2", BARRIER),  FAILS("run:fail=6@2#2", BARRIER), GROUP_FAILS("group:fail=3@0#2", BARRIER),
-        {"group:hang@1#2", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "ncclGroupEnd", .limit = 4},
-        {"run:hang@1#2", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "no rank is known to be behind", .limit = 4},
-        {"run:fail=3@0#2", BARRIER, BARRIER, QUERN_CUDA_ERROR, "rank 0: an operation of NCCL: internal error", .limit = 0},
-        {"group:fail=1@2#2", BARRIER, BARRIER, QUERN_CUDA_ERROR, "rank 2: ncclGroupEnd: unhandled cuda error", .limit = 0},
-    };
-    meet_failures(failures, COUNT(failures), 2);
-}
+TEST_FAILURES(nccl_failures, operations_and_groups, 2,
+    HANGS("run:hang@1#1", REDUCE),   FAILS("run:fail=6@2#2", REDUCE), GROUP_FAILS("group:fail=3@0", REDUCE),
+    HANGS("run:hang@1#2", REDUCE),   GROUP_FAILS("group:fail=3@0#2", REDUCE),
+    HANGS("run:hang@1", GATHER),     FAILS("run:fail=6@2", GATHER),   GROUP_FAILS("group:fail=3@0", GATHER),
+    HANGS("run:hang@1", EXCHANGE),   FAILS("run:fail=6@2", EXCHANGE), GROUP_FAILS("group:fail=3@0", EXCHANGE),
+    HANGS("run:hang@1#2", BARRIER),  FAILS("run:fail=6@2#2", BARRIER), GROUP_FAILS("group:fail=3@0#2", BARRIER),
+    {"group:hang@1#2", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "ncclGroupEnd", .limit = 4},
+    {"run:hang@1#2", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "no rank is known to be behind", .limit = 4},
+    {"run:fail=3@0#2", BARRIER, BARRIER, QUERN_CUDA_ERROR, "rank 0: an operation of NCCL: internal error", .limit = 0},
+    {"group:fail=1@2#2", BARRIER, BARRIER, QUERN_CUDA_ERROR, "rank 2: ncclGroupEnd: unhandled cuda error", .limit = 0})
 
 /* What other calls do in NCCL is to hang.  It waits for all at the end of a rank, and the library for a second. */
-Test(nccl_failures, rank_1_makes_no_call_or_another_one) {
-    static const struct failure failures[] = {
-        {"", REDUCE, REDUCE, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: the test's reason", .rank_1 = ABORTS},
-        {"", REDUCE, GATHER, QUERN_PEER_MISMATCH, "rank", .limit = 0},
-        {"", REDUCE, REDUCE_OF_TWO, QUERN_PEER_MISMATCH, "rank", .limit = 0},
-        {"", BARRIER, BARRIER, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: the test's reason", .rank_1 = ABORTS},
-        {"", BARRIER, BARRIER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = LEAVES, .more = "has destroyed its group"},
-        {"", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "rank 1 (process", .rank_1 = IS_LATE, .limit = 4, .more = "waited "},
-        {"run:hang#2", BARRIER, BARRIER_OF_TWO, QUERN_PEER_MISMATCH, "last in quern_barrier)", .limit = 4, .more = "waited "},
-    };
-    meet_failures(failures, COUNT(failures), 2);
-}
+TEST_FAILURES(nccl_failures, rank_1_makes_no_call_or_another_one, 2,
+    {"", REDUCE, REDUCE, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: the test's reason", .rank_1 = ABORTS},
+    {"", REDUCE, GATHER, QUERN_PEER_MISMATCH, "rank", .limit = 0},
+    {"", REDUCE, REDUCE_OF_TWO, QUERN_PEER_MISMATCH, "rank", .limit = 0},
+    {"", BARRIER, BARRIER, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: the test's reason", .rank_1 = ABORTS},
+    {"", BARRIER, BARRIER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = LEAVES, .more = "has destroyed its group"},
+    {"", BARRIER, BARRIER, QUERN_PEER_TIMEOUT, "rank 1 (process", .rank_1 = IS_LATE, .limit = 4, .more = "waited "},
+    {"run:hang#2", BARRIER, BARRIER_OF_TWO, QUERN_PEER_MISMATCH, "last in quern_barrier)", .limit = 4, .more = "waited "})
 
-Test(nccl_failures, a_process_that_is_killed) {
-    static const struct failure failures[] = {
-        {"", REDUCE, REDUCE, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
-        {"", GATHER, GATHER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
-        {"", EXCHANGE, EXCHANGE, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
-        {"", BARRIER, BARRIER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS, .more = "ended"},
-    };
-    meet_failures(failures, COUNT(failures), 3);
-}
+TEST_FAILURES(nccl_failures, a_process_that_is_killed, 3,
+    {"", REDUCE, REDUCE, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
+    {"", GATHER, GATHER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
+    {"", EXCHANGE, EXCHANGE, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
+    {"", BARRIER, BARRIER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS, .more = "ended"})
 
 /* ---- the driver ---- */
 

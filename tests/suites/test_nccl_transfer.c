@@ -273,18 +273,17 @@ static void check_scene(rank_function *function, const struct scene *scene) {
     check(!wrong, "ending %d at %d with \"%s\": %s", scene->ending.how, scene->ending.own, scene->settings, wrong);
 }
 
-static void check_scenes(const struct scene *scenes, size_t count) {
-    for (size_t i = 0; i < count; i++) check_scene(end_a_pair, &scenes[i]);
-}
+/* A test of a table of scenes. */
+#define TEST_ENDS(suite, name, ...) \
+    Test(suite, name) { \
+        static const struct scene scenes[] = {__VA_ARGS__}; \
+        for (size_t i = 0; i < COUNT(scenes); i++) check_scene(end_a_pair, &scenes[i]); \
+    }
 
-Test(nccl_transfer, ends_before_the_start) {
-    static const struct scene scenes[] = {
-        {{TRANSFER_CANCELS, TRANSFER_PREPARED, TRANSFER_STARTED, 0.05}, "", true},
-        {{TRANSFER_DESTROYS, TRANSFER_PREPARED, TRANSFER_STARTED, 0.05}, "", true},
-        {{TRANSFER_IS_LATE, TRANSFER_PREPARED, TRANSFER_STARTED, 0.3}, "", true},
-    };
-    check_scenes(scenes, COUNT(scenes));
-}
+TEST_ENDS(nccl_transfer, ends_before_the_start,
+    {{TRANSFER_CANCELS, TRANSFER_PREPARED, TRANSFER_STARTED, 0.05}, "", true},
+    {{TRANSFER_DESTROYS, TRANSFER_PREPARED, TRANSFER_STARTED, 0.05}, "", true},
+    {{TRANSFER_IS_LATE, TRANSFER_PREPARED, TRANSFER_STARTED, 0.3}, "", true})
 
 /* A transfer that NCCL never ends, at either rank.  The second group of the first communicator of the pair, behind the group's. */
 Test(nccl_transfer, ends_in_flight) {
@@ -292,36 +291,28 @@ Test(nccl_transfer, ends_in_flight) {
     for (enum transfer_how how = TRANSFER_CANCELS; how <= TRANSFER_IS_LATE; how++)
         for (size_t i = 0; i < COUNT(settings); i++) {
             const double meanwhile = how == TRANSFER_IS_LATE ? 3 : 1.5;
-            check_scenes(&(struct scene){{how, TRANSFER_STARTED, TRANSFER_STARTED, meanwhile}, settings[i], true}, 1);
+            check_scene(end_a_pair, &(struct scene){{how, TRANSFER_STARTED, TRANSFER_STARTED, meanwhile}, settings[i], true});
         }
 }
 
 /* It is given up with the first transfer that expires; the next one makes another. */
-Test(nccl_transfer, a_communicator_that_never_is_ready) {
-    static const struct scene scenes[] = {
-        {{TRANSFER_IS_LATE, TRANSFER_STARTED, TRANSFER_STARTED, 3}, "init:hang!2@0", false},
-        {{TRANSFER_IS_LATE, TRANSFER_STARTED, TRANSFER_STARTED, 3}, "init:hang!2@1", false},
-    };
-    check_scenes(scenes, COUNT(scenes));
-}
+TEST_ENDS(nccl_transfer, a_communicator_that_never_is_ready,
+    {{TRANSFER_IS_LATE, TRANSFER_STARTED, TRANSFER_STARTED, 3}, "init:hang!2@0", false},
+    {{TRANSFER_IS_LATE, TRANSFER_STARTED, TRANSFER_STARTED, 3}, "init:hang!2@1", false})
 
 /* Rank 1 ends, and rank 0 waits for its transfer with it. */
-Test(nccl_transfer, ends_of_ranks) {
-    static const struct scene scenes[] = {
-        {{TRANSFER_IS_KILLED, TRANSFER_UNPREPARED, TRANSFER_STARTED, 0}, "", false},
-        {{TRANSFER_IS_KILLED, TRANSFER_PREPARED, TRANSFER_STARTED, 0}, "", false},
-        {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "init:hang!2@0", false},
-        {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "init:hang!2@1", false},
-        {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "group:hang~2@1", false},
-        {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "run:hang~2@1", false},
-        {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "run:hang~2@0", false},
-        {{TRANSFER_ABORTS, TRANSFER_PREPARED, TRANSFER_STARTED, 0}, "", false},
-        {{TRANSFER_ABORTS, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "run:hang~2@1", false},
-        {{TRANSFER_LEAVES, TRANSFER_UNPREPARED, TRANSFER_STARTED, 0}, "", false},
-        {{TRANSFER_LEAVES, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "run:hang~2@0", false},
-    };
-    check_scenes(scenes, COUNT(scenes));
-}
+TEST_ENDS(nccl_transfer, ends_of_ranks,
+    {{TRANSFER_IS_KILLED, TRANSFER_UNPREPARED, TRANSFER_STARTED, 0}, "", false},
+    {{TRANSFER_IS_KILLED, TRANSFER_PREPARED, TRANSFER_STARTED, 0}, "", false},
+    {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "init:hang!2@0", false},
+    {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "init:hang!2@1", false},
+    {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "group:hang~2@1", false},
+    {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "run:hang~2@1", false},
+    {{TRANSFER_IS_KILLED, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "run:hang~2@0", false},
+    {{TRANSFER_ABORTS, TRANSFER_PREPARED, TRANSFER_STARTED, 0}, "", false},
+    {{TRANSFER_ABORTS, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "run:hang~2@1", false},
+    {{TRANSFER_LEAVES, TRANSFER_UNPREPARED, TRANSFER_STARTED, 0}, "", false},
+    {{TRANSFER_LEAVES, TRANSFER_STARTED, TRANSFER_STARTED, 0.3}, "run:hang~2@0", false})
 
 /* Rank 0 has enqueued and cancels before rank 1, which sleeps, has: rank 1 hears all of it at once. */
 TEST_GPU_PAIR(nccl_transfer, an_end_of_a_flight_that_the_other_has_not_begun, TWO_HOSTS) {
