@@ -23,6 +23,10 @@ static void expect_status(const struct gpu_group *group, quern_status status) {
     for (int rank = 0; rank < group->ranks; rank++) check_status(quern_group_status(group->group[rank]), status);
 }
 
+/* The status of a call of which one call of the driver fails. */
+#define check_failing(number, error, call, status) \
+    do { cuda_fail_call(number, error); check_status(call, status); cuda_fail_call(0, 0); } while (0)
+
 /* All meet in a barrier of a sound group. */
 static void meet(const struct gpu_group *group) {
     gpu_group_barrier(group, ~0ull);
@@ -332,9 +336,7 @@ Test(launch_cuda, an_exchange_that_lacks_its_copy_poisons_the_group) {
     gpu_group_synchronize(&group);
     check_ok(quern_ragged_plan_run(plans[1], group.device[1].stream));
     device_use(&group.device[0]);
-    cuda_fail_call(EXCHANGE_CALLS - 1, OUT_OF_MEMORY);
-    check_status(quern_ragged_plan_run(plans[0], group.device[0].stream), QUERN_OUT_OF_MEMORY);
-    cuda_fail_call(0, 0);
+    check_failing(EXCHANGE_CALLS - 1, OUT_OF_MEMORY, quern_ragged_plan_run(plans[0], group.device[0].stream), QUERN_OUT_OF_MEMORY);
     expect_lost(&group, "group *, rank 1: rank 0 has entered an exchange and could not launch its copy: ragged_all_to_all__*: "
                 "CUDA_ERROR_OUT_OF_MEMORY (*");
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
@@ -345,9 +347,7 @@ Test(launch_cuda, an_operation_that_is_not_marked_poisons_the_group) {
     OPEN_GROUP(group, .ranks = PAIR, .timeout = 60);
     meet(&group);
     device_use(&group.device[0]);
-    cuda_fail_call(BARRIER_CALLS, OUT_OF_MEMORY);
-    check_status(quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
-    cuda_fail_call(0, 0);
+    check_failing(BARRIER_CALLS, OUT_OF_MEMORY, quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
     expect_status(&group, QUERN_PEER_LOST);
     expect_detail("group *, rank 1: rank 0 has launched what it cannot wait for: cuEventRecord: CUDA_ERROR_OUT_OF_MEMORY (*");
     gpu_group_destroy(&group);
@@ -378,9 +378,7 @@ static void fail_after_launch(int with, const char *call, quern_status (*ask)(qu
     OPEN_GROUP(group, .ranks = PAIR, .timeout = 60);
     check_ok(quern_symmetric_alloc(group.group, PAIR, (size_t[PAIR]){1, 1}, parts));
     meet(&group);
-    cuda_fail_call(AFTER_VISIT, ends[with].error);
-    check_status(ask(group.group[0]), expected_of(ask, ends[with].error, ends[with].name));
-    cuda_fail_call(0, 0);
+    check_failing(AFTER_VISIT, ends[with].error, ask(group.group[0]), expected_of(ask, ends[with].error, ends[with].name));
     if (ask == quern_group_destroy) group.group[0] = NULL;
     check_status(quern_group_status(group.group[1]), ends[with].name ? QUERN_PEER_LOST : QUERN_OK);
     snprintf(pattern, sizeof pattern, "group *, rank 1: the GPU of rank 0 has failed: %s: %s (*", call,
@@ -428,9 +426,7 @@ Test(launch_cuda, a_failure_that_passes_poisons_nothing) {
     meet(&group);
     device_use(&group.device[0]);
     for (int number = 1; number < BARRIER_CALLS; number++) {
-        cuda_fail_call(number, OUT_OF_MEMORY);
-        check_status(quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
-        cuda_fail_call(0, 0);
+        check_failing(number, OUT_OF_MEMORY, quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
     }
     meet(&group);
 }
