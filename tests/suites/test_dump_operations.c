@@ -171,12 +171,13 @@ static void open_quantize(struct scene *scene, float *values, quern_quantize_ten
     struct scene scene CLOSED_BY(close_scene); \
     open_quantize(&scene, values, &tensor, &args)
 
-static void quantize(struct scene *scene, const quern_quantize_args *args) {
+/* quern_quantize, or its first step alone. */
+static void quantize(struct scene *scene, const quern_quantize_args *args, __typeof__(quern_quantize) *function) {
     size_t bytes;
     check_ok(quern_quantize_workspace(scene->device.quern, args, &bytes));
     void *workspace = array(scene, bytes, NULL)->data;
     begin_dump(scene);
-    check_ok(quern_quantize(scene->device.quern, args, workspace, bytes, scene->device.stream));
+    check_ok(function(scene->device.quern, args, workspace, bytes, scene->device.stream));
 }
 
 Test(dump_operations, a_quantisation_with_everything) {
@@ -188,7 +189,7 @@ Test(dump_operations, a_quantisation_with_everything) {
     args.amax = output(&scene, 4), args.scale = array(&scene, sizeof last, last)->data, args.scale_inv = output(&scene, 4);
     args.noop = array(&scene, sizeof off, off)->data, args.offset_pointer = array(&scene, sizeof number, number)->data;
     args.history = array(&scene, sizeof history, history)->data, args.history_length = 2;
-    quantize(&scene, &args);
+    quantize(&scene, &args, quern_quantize);
     CHECK_WRITTEN(&scene, "quantize", {"in", "input.0", "F32", "[96]", values}, {"in", "scale", "F32", "[1]", last},
                   {"in", "history", "F32", "[2,1]", history}, {"in", "noop", "F32", "[1]", off},
                   {"in", "offset_pointer", "I64", "[1]", number},
@@ -203,7 +204,7 @@ Test(dump_operations, a_quantisation_in_blocks) {
     args.output_dtype = QUERN_E5M2, args.scaling = QUERN_SCALING_MX;
     tensor.block_scales = output(&scene, ROWS);
     tensor.transposed = output(&scene, COUNT), tensor.transposed_block_scales = output(&scene, COLUMNS);
-    quantize(&scene, &args);
+    quantize(&scene, &args, quern_quantize);
     CHECK_WRITTEN(&scene, "quantize", {"in", "input.0", "F32", "[96]", values},
                   {"out", "output.0", "F8_E5M2", "[96]", tensor.output},
                   {"out", "transposed.0", "F8_E5M2", "[96]", tensor.transposed},
@@ -217,7 +218,7 @@ Test(dump_operations, blocks_of_the_transposed_matrix_alone) {
     args.scaling = QUERN_SCALING_MX;
     tensor.output = NULL, tensor.block_scales = output(&scene, ROWS);
     tensor.transposed = output(&scene, COUNT), tensor.transposed_block_scales = output(&scene, COLUMNS);
-    quantize(&scene, &args);
+    quantize(&scene, &args, quern_quantize);
     CHECK_WRITTEN(&scene, "quantize", {"in", "input.0", "F32", "[96]", values},
                   {"out", "transposed.0", "F8_E4M3", "[96]", tensor.transposed},
                   {"out", "transposed_block_scales.0", "U8", "[32]", tensor.transposed_block_scales});
@@ -225,12 +226,8 @@ Test(dump_operations, blocks_of_the_transposed_matrix_alone) {
 
 Test(dump_operations, the_largest_magnitudes_alone) {
     OPEN_QUANTIZED(scene, values, tensor, args);
-    size_t bytes;
     args.amax = output(&scene, 4), args.scale = output(&scene, 4);
-    check_ok(quern_quantize_workspace(scene.device.quern, &args, &bytes));
-    void *workspace = array(&scene, bytes, NULL)->data;
-    begin_dump(&scene);
-    check_ok(quern_quantize_amax(scene.device.quern, &args, workspace, bytes, scene.device.stream));
+    quantize(&scene, &args, quern_quantize_amax);
     CHECK_WRITTEN(&scene, "quantize_amax", {"in", "input.0", "F32", "[96]", values}, {"out", "amax", "F32", "[1]", args.amax});
 }
 
