@@ -195,24 +195,7 @@ static void fill_adam(UNUSED const struct call *call) {
     if (control->found_inf) fields_floats(control->found_inf, 1, 0);
 }
 
-static void make_plan(UNUSED const struct call *call) {
-    quern_adam_args args = adam_args;
-    check_ok(quern_adam_plan_create(fields_device.quern, &args, &adam_plan));
-    check_ok(quern_adam_plan_create(fields_other_device, &args, &plan_of_another_device));
-    adam_args.plan = adam_plan, adam_args.tensors = NULL, adam_args.tensor_count = 0;
-}
-
-static void destroy_plans(void) {
-    quern_adam_plan_destroy(adam_plan);
-    quern_adam_plan_destroy(plan_of_another_device);
-    adam_plan = plan_of_another_device = NULL;
-}
-
-static void destroy_made_plan(UNUSED const struct call *call) {
-    quern_adam_plan **plan = (quern_adam_plan **)(void *)parameters_of_quern_adam_plan_create.plan;
-    quern_adam_plan_destroy(*plan);
-    *plan = NULL;
-}
+PLANS(quern_adam_plan, adam_args, adam_plan, plan_of_another_device, (adam_args.tensors = NULL, adam_args.tensor_count = 0))
 
 static void size_saved(UNUSED const struct call *call) {
     check_ok(quern_adam_saved_bytes(fields_device.quern, &adam_args, &parameters_of_quern_adam_save.bytes));
@@ -244,14 +227,14 @@ static const struct call calls_of_quern_adam[] = {
     ADAM("a step with control", quern_adam, CONTROLLED, .size = NULL),
     {.name = "a step of a long list", .function = "quern_adam", .parts = {FIRST_PARTS(quern_adam, LONG_STEP)}, .set = set_adam,
      .fill = fill_adam},
-    ADAM("a step of a plan", quern_adam, PLANNED, .size = make_plan),
-    ADAM("a step of a plan with control", quern_adam, PLAN_CONTROLLED, .size = make_plan),
+    ADAM("a step of a plan", quern_adam, PLANNED, .size = make_adam_plan),
+    ADAM("a step of a plan with control", quern_adam, PLAN_CONTROLLED, .size = make_adam_plan),
     ADAM("a step with steps of each tensor", quern_adam, OWN_STEPS, .size = NULL), {.name = NULL}};
 #define ONE_CALL(title, base, at, ...) \
     static const struct call calls_of_##base[] = {ADAM(title, base, at, __VA_ARGS__), {.name = NULL}};
 ONE_CALL("workspace of Adam", quern_adam_workspace, SPACE, .keeps_outputs = false)
 ONE_CALL("explain Adam", quern_adam_explain, EXPLAIN, .keeps_outputs = false)
-ONE_CALL("create a plan", quern_adam_plan_create, CREATE, .after = destroy_made_plan, .keeps_outputs = true)
+ONE_CALL("create a plan", quern_adam_plan_create, CREATE, .after = destroy_made_adam_plan, .keeps_outputs = true)
 ONE_CALL("bytes of a state", quern_adam_saved_bytes, SAVED_BYTES, .keeps_outputs = false)
 ONE_CALL("save", quern_adam_save, SAVE, .size = size_saved)
 ONE_CALL("load", quern_adam_load, LOAD, .size = make_saved, .keeps_outputs = true)

@@ -105,6 +105,28 @@ struct rule {
     PLAIN(function##__parameters, stream, "s")
 #define HOST_RESULT(function, parameter, uses) MEMORY_OF(function##__parameters, parameter, uses, 0, .host_calls = ~0u)
 
+/*
+ * Plans of a base case's arguments, on its device and on another one: the first takes the place of the list in them, which the last
+ * argument empties.  And the end of both, and of one that a call has made.
+ */
+#define PLANS(kind, args, own, foreign, empty) \
+    static void make_##own(UNUSED const struct call *call) { \
+        const __typeof__(args) listed = args; \
+        check_ok(kind##_create(fields_device.quern, &listed, &own)); \
+        check_ok(kind##_create(fields_other_device, &listed, &foreign)); \
+        args.plan = own, empty; \
+    } \
+    static void destroy_##own(void) { \
+        kind##_destroy(own); \
+        kind##_destroy(foreign); \
+        own = foreign = NULL; \
+    } \
+    static void destroy_made_##own(UNUSED const struct call *call) { \
+        kind **made = (kind **)(void *)parameters_of_##kind##_create.plan; \
+        kind##_destroy(*made); \
+        *made = NULL; \
+    }
+
 #define RULE_IN_LIST(type, field) &rule_of_##type##__##field,
 #define RULES_OF(type) static const struct rule *const rules_of_##type[] = {FIELDS_OF_##type(RULE_IN_LIST)};
 #define PARAMETERS_OF(function) \

@@ -129,23 +129,11 @@ static void plan_gradients(UNUSED const struct call *call) {
     norm_args.plan = plan_of_gradients, norm_args.gradients = NULL, norm_args.gradient_count = 0;
 }
 
-static void plan_sums(UNUSED const struct call *call) {
-    const quern_accumulate_args args = sum_args;
-    check_ok(quern_accumulate_plan_create(fields_device.quern, &args, &plan_of_sums));
-    check_ok(quern_accumulate_plan_create(fields_other_device, &args, &sums_of_another_device));
-    sum_args.plan = plan_of_sums, sum_args.gradients = NULL, sum_args.token_places = NULL;
-}
-
-static void destroy_made_sums(UNUSED const struct call *call) {
-    quern_accumulate_plan **plan = (quern_accumulate_plan **)(void *)parameters_of_quern_accumulate_plan_create.plan;
-    quern_accumulate_plan_destroy(*plan);
-    *plan = NULL;
-}
+PLANS(quern_accumulate_plan, sum_args, plan_of_sums, sums_of_another_device,
+      (sum_args.gradients = NULL, sum_args.token_places = NULL))
 
 static void destroy_plans(void) {
-    quern_accumulate_plan_destroy(plan_of_sums);
-    quern_accumulate_plan_destroy(sums_of_another_device);
-    plan_of_sums = sums_of_another_device = NULL;
+    destroy_plan_of_sums();
     quern_adam_plan_destroy(plan_of_gradients);
     quern_adam_plan_destroy(plan_of_another_device);
     plan_of_gradients = plan_of_another_device = NULL;
@@ -170,11 +158,11 @@ static const struct call calls_of_quern_accumulate[] = {
                PART(quern_gradient, gradients[0], &sum_args, "args.gradients[0].", LONG_SUM)}},
     OF_GRADIENTS("a sum that zeroes", quern_accumulate, quern_accumulate_args, sum_args, ZEROING_SUM, .size = NULL),
     OF_GRADIENTS("a sum with groups", quern_accumulate, quern_accumulate_args, sum_args, GROUPED_SUM, .size = NULL),
-    OF_GRADIENTS("a sum of a plan", quern_accumulate, quern_accumulate_args, sum_args, SUM_OF_PLAN, .size = plan_sums),
+    OF_GRADIENTS("a sum of a plan", quern_accumulate, quern_accumulate_args, sum_args, SUM_OF_PLAN, .size = make_plan_of_sums),
     {.name = NULL}};
 static const struct call calls_of_quern_accumulate_plan_create[] = {
     OF_GRADIENTS("create a plan of sums", quern_accumulate_plan_create, quern_accumulate_args, sum_args, NEW_PLAN,
-                 .after = destroy_made_sums, .keeps_outputs = true),
+                 .after = destroy_made_plan_of_sums, .keeps_outputs = true),
     {.name = NULL}};
 
 #define CALLS_IN_LIST(function) calls_of_##function,

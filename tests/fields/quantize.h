@@ -114,24 +114,8 @@ static void fill_quantize(UNUSED const struct call *call) {
     if (a->history) fields_floats(a->history, TENSORS * ROWS, 5);
 }
 
-static void make_plan(UNUSED const struct call *call) {
-    const quern_quantize_args args = quantize_args;
-    check_ok(quern_quantize_plan_create(fields_device.quern, &args, &quantize_plan));
-    check_ok(quern_quantize_plan_create(fields_other_device, &args, &plan_of_another_device));
-    quantize_args.plan = quantize_plan, quantize_args.tensors = NULL, quantize_args.tensor_count = 0;
-}
-
-static void destroy_plans(void) {
-    quern_quantize_plan_destroy(quantize_plan);
-    quern_quantize_plan_destroy(plan_of_another_device);
-    quantize_plan = plan_of_another_device = NULL;
-}
-
-static void destroy_made_plan(UNUSED const struct call *call) {
-    quern_quantize_plan **plan = (quern_quantize_plan **)(void *)parameters_of_quern_quantize_plan_create.plan;
-    quern_quantize_plan_destroy(*plan);
-    *plan = NULL;
-}
+PLANS(quern_quantize_plan, quantize_args, quantize_plan, plan_of_another_device,
+      (quantize_args.tensors = NULL, quantize_args.tensor_count = 0))
 
 #define FIRST_PARTS(base, at) PARAMETERS(base), PART(quern_quantize_args, quantize_args, NULL, "args.", at), \
     PART(quern_quantize_tensor, tensors[0], &quantize_args, "args.tensors[0].", at)
@@ -141,7 +125,7 @@ static void destroy_made_plan(UNUSED const struct call *call) {
 static const struct call calls_of_quern_quantize[] = {
     QUANTIZE("a quantisation", quern_quantize, WHOLE, .size = NULL),
     QUANTIZE("a delayed quantisation", quern_quantize, DELAYED, .size = NULL),
-    QUANTIZE("a quantisation of a plan", quern_quantize, PLANNED, .size = make_plan),
+    QUANTIZE("a quantisation of a plan", quern_quantize, PLANNED, .size = make_quantize_plan),
     {.name = "a quantisation of a long list", .function = "quern_quantize", .parts = {FIRST_PARTS(quern_quantize, LONG_LIST)},
      .set = set_quantize, .fill = fill_quantize},
     QUANTIZE("a quantisation in blocks", quern_quantize, BLOCKS, .size = NULL),
@@ -153,7 +137,7 @@ ONE_CALL("workspace of a quantisation", quern_quantize_workspace, SPACE, .keeps_
 ONE_CALL("amaxes", quern_quantize_amax, AMAX, .keeps_outputs = false)
 ONE_CALL("a cast", quern_quantize_cast, CAST, .keeps_outputs = false)
 ONE_CALL("explain a quantisation", quern_quantize_explain, EXPLAIN, .keeps_outputs = false)
-ONE_CALL("create a plan of a quantisation", quern_quantize_plan_create, NEW_PLAN, .after = destroy_made_plan,
+ONE_CALL("create a plan of a quantisation", quern_quantize_plan_create, NEW_PLAN, .after = destroy_made_quantize_plan,
          .keeps_outputs = true)
 
 #define CALLS_IN_LIST(function) calls_of_##function,

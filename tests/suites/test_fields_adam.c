@@ -9,7 +9,7 @@
 #include "fields/slots.h"
 
 TEST_FIELDS(fields_adam, each_call, QUERN_ADAM) {
-    WALK_EACH(adam_calls, destroy_plans);
+    WALK_EACH(adam_calls, destroy_adam_plan);
 }
 
 /* ---- several fields ---- */
@@ -70,7 +70,7 @@ TEST_FIELDS(fields_adam, gradients_beside_a_plan, QUERN_ADAM) {
             "args.tensors[0].v overlaps args.tensors[1].grad: expected separate memory");
     grads[1] = (char *)adam_tensors[1].v + 4;
     REFUSED(adam_args.grads = grads, QUERN_INVALID_ARGUMENT, "args.tensors[1].v overlaps args.tensors[1].grad");
-    destroy_plans();
+    destroy_adam_plan();
 }
 
 /* ---- saved states ---- */

@@ -8,7 +8,7 @@
 #include "fields/slots.h"
 
 TEST_FIELDS(fields_quantize, each_call, QUERN_QUANTIZE) {
-    WALK_EACH(quantize_calls, destroy_plans);
+    WALK_EACH(quantize_calls, destroy_quantize_plan);
 }
 
 /* ---- several fields ---- */
