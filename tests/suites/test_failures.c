@@ -38,6 +38,7 @@ struct operation {
 static struct test_device device;
 static struct buffer arena;
 static char *first, *expected;    /* what the arena holds before an operation, and after it */
+static char *saved;               /* a state of Adam */
 
 /* A handle that no call returns. */
 #define UNTOUCHED ((void *)16)
@@ -233,15 +234,19 @@ static void open_all(unsigned operations) {
 static void close_all(void) {
     free(first);
     free(expected);
+    free(saved);
     buffer_close(&arena);
     device_close(&device);
 }
 
-#define SWEEP(operations) sweep_each(operations, COUNT(operations))
-static void sweep_each(const struct operation *operations, size_t count) {
-    for (size_t i = 0; i < count; i++) sweep_all(&operations[i]);
-    close_all();
-}
+/* A test that opens and sweeps the operations of a table. */
+#define TEST_SWEEP(suite, name, open, ...) \
+    Test(suite, name) { \
+        static const struct operation operations[] = {__VA_ARGS__}; \
+        open; \
+        for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]); \
+        close_all(); \
+    }
 
 /* ---- devices ---- */
 
@@ -305,22 +310,16 @@ static void choose_kernels(void) {
     if (test_kind() == QUERN_CUDA && test_is_small()) setenv("QUERN_KERNEL", "*[_p]f16*", 1);
 }
 
-Test(failures, devices) {
-    static const struct operation operations[] = {
-        {.name = "quern_device_open", .run = open_device, .end = close_device, .handle = (void **)&opened, .allocations = 1,
-         .gpu_allocations = 1, .driver_calls = 8},
-        {.name = "quern_device_count", .run = count_devices, .driver_calls = 1},
-        {.name = "quern_prepare", .begin = make_device, .run = prepare_device, .finish = close_device, .keeps_some = true,
-         .allocations = 2, .gpu_allocations = 4, .driver_calls = 20},
-        {.name = "quern_prepare again", .begin = make_prepared, .run = prepare_device, .finish = close_device,
-         .keeps_some = true, .allocations = 2, .gpu_allocations = 2, .driver_calls = 20},
-        {.name = "quern_set_threads", .begin = make_device, .run = set_threads, .finish = close_device},
-        {.name = "quern_device_report", .begin = make_device, .run = report_device, .finish = close_device},
-    };
-    open_all(0);
-    choose_kernels();
-    SWEEP(operations);
-}
+TEST_SWEEP(failures, devices, (open_all(0), choose_kernels()),
+    {.name = "quern_device_open", .run = open_device, .end = close_device, .handle = (void **)&opened, .allocations = 1,
+     .gpu_allocations = 1, .driver_calls = 8},
+    {.name = "quern_device_count", .run = count_devices, .driver_calls = 1},
+    {.name = "quern_prepare", .begin = make_device, .run = prepare_device, .finish = close_device, .keeps_some = true,
+     .allocations = 2, .gpu_allocations = 4, .driver_calls = 20},
+    {.name = "quern_prepare again", .begin = make_prepared, .run = prepare_device, .finish = close_device,
+     .keeps_some = true, .allocations = 2, .gpu_allocations = 2, .driver_calls = 20},
+    {.name = "quern_set_threads", .begin = make_device, .run = set_threads, .finish = close_device},
+    {.name = "quern_device_report", .begin = make_device, .run = report_device, .finish = close_device})
 
 /* ---- cross-entropy ---- */
 
@@ -384,37 +383,25 @@ static quern_status multiply(void) {
 }
 RUN(run_linear, quern_linear_cross_entropy, &linear)
 
-static bool has_blas(void) {
-    if (quern_blas_open(device.quern, NULL, &blas) != QUERN_OK) return false;
-    quern_blas_close(blas);
-    return true;
+static void open_products(void) {
+    open_all(QUERN_CROSS_ENTROPY);
+    if (open_blas() != QUERN_OK) cr_skip_test("no BLAS");
+    close_blas();
+    fill_loss();
 }
 
-Test(failures, cross_entropy) {
-    static const struct operation operations[] = {
-        {.name = "quern_cross_entropy", .run = run_loss, .driver_calls = 3},
-        {.name = "quern_cross_entropy_stats", .run = run_stats, .driver_calls = 3},
-        {.name = "quern_cross_entropy_combine", .begin = keep_stats, .run = run_combine, .driver_calls = 3},
-        {.name = "quern_cross_entropy_gradient", .begin = keep_stats, .run = run_gradient, .driver_calls = 3},
-        {.name = "quern_cross_entropy_upstream", .run = run_upstream, .driver_calls = 3},
-    };
-    open_all(QUERN_CROSS_ENTROPY);
-    fill_loss();
-    SWEEP(operations);
-}
+TEST_SWEEP(failures, cross_entropy, (open_all(QUERN_CROSS_ENTROPY), fill_loss()),
+    {.name = "quern_cross_entropy", .run = run_loss, .driver_calls = 3},
+    {.name = "quern_cross_entropy_stats", .run = run_stats, .driver_calls = 3},
+    {.name = "quern_cross_entropy_combine", .begin = keep_stats, .run = run_combine, .driver_calls = 3},
+    {.name = "quern_cross_entropy_gradient", .begin = keep_stats, .run = run_gradient, .driver_calls = 3},
+    {.name = "quern_cross_entropy_upstream", .run = run_upstream, .driver_calls = 3})
 
-Test(failures, blas) {
-    static const struct operation operations[] = {
-        {.name = "quern_blas_open", .run = open_blas, .end = close_blas, .handle = (void **)&blas, .allocations = 3,
-         .gpu_allocations = 2, .driver_calls = 3},
-        {.name = "quern_blas_gemm", .begin = make_blas, .run = multiply, .finish = close_blas, .driver_calls = 4},
-        {.name = "quern_linear_cross_entropy", .begin = make_blas, .run = run_linear, .finish = close_blas, .driver_calls = 20},
-    };
-    open_all(QUERN_CROSS_ENTROPY);
-    if (!has_blas()) cr_skip_test("no BLAS");
-    fill_loss();
-    SWEEP(operations);
-}
+TEST_SWEEP(failures, blas, open_products(),
+    {.name = "quern_blas_open", .run = open_blas, .end = close_blas, .handle = (void **)&blas, .allocations = 3,
+     .gpu_allocations = 2, .driver_calls = 3},
+    {.name = "quern_blas_gemm", .begin = make_blas, .run = multiply, .finish = close_blas, .driver_calls = 4},
+    {.name = "quern_linear_cross_entropy", .begin = make_blas, .run = run_linear, .finish = close_blas, .driver_calls = 20})
 
 /* The detail lists every library that was tried, and the loader's reason against the last one. */
 Test(failures, no_library_has_a_blas) {
@@ -450,7 +437,6 @@ static quern_gradient gradients[TENSOR_COUNT];
 static quern_gradient_norm_args norm, norm_planned;
 static quern_accumulate_args sum, summed;
 static quern_accumulate_plan *sums;
-static char *saved;
 static size_t saved_bytes;
 
 /* More tensors than a launch takes and than are checked without an allocation, of one element each. */
@@ -515,22 +501,16 @@ static void use_few_tensors(void) {
     saved = malloc(saved_bytes);
 }
 
-Test(failures, adam) {
-    static const struct operation operations[] = {
-        {.name = "quern_adam", .run = run_adam, .driver_calls = 5},
-        PLAN_ROW(quern_adam_plan, plan),
-        {.name = "quern_adam with a plan", .begin = make_plan, .run = run_plan, .finish = destroy_plan, .driver_calls = 3},
-        {.name = "quern_gradient_norm", .run = run_norm, .driver_calls = 4},
-        {.name = "quern_gradient_norm of a plan", .begin = make_plan, .run = run_norm_of_plan, .finish = destroy_plan,
-         .driver_calls = 4},
-        {.name = "quern_accumulate", .run = accumulate, .driver_calls = 3},
-        PLAN_ROW(quern_accumulate_plan, sums),
-        {.name = "quern_accumulate with a plan", .begin = make_sums, .run = run_sums, .finish = destroy_sums, .driver_calls = 3},
-    };
-    open_all(QUERN_ADAM);
-    fill_adam();
-    SWEEP(operations);
-}
+TEST_SWEEP(failures, adam, (open_all(QUERN_ADAM), fill_adam()),
+    {.name = "quern_adam", .run = run_adam, .driver_calls = 5},
+    PLAN_ROW(quern_adam_plan, plan),
+    {.name = "quern_adam with a plan", .begin = make_plan, .run = run_plan, .finish = destroy_plan, .driver_calls = 3},
+    {.name = "quern_gradient_norm", .run = run_norm, .driver_calls = 4},
+    {.name = "quern_gradient_norm of a plan", .begin = make_plan, .run = run_norm_of_plan, .finish = destroy_plan,
+     .driver_calls = 4},
+    {.name = "quern_accumulate", .run = accumulate, .driver_calls = 3},
+    PLAN_ROW(quern_accumulate_plan, sums),
+    {.name = "quern_accumulate with a plan", .begin = make_sums, .run = run_sums, .finish = destroy_sums, .driver_calls = 3})
 
 /* ---- quantisation ---- */
 
@@ -556,16 +536,10 @@ static void make_casts(void) {
 }
 static quern_status run_casts(void) { return quern_quantize(device.quern, &quantize_planned, NULL, 0, device.stream); }
 
-Test(failures, quantize) {
-    static const struct operation operations[] = {
-        {.name = "quern_quantize", .run = run_quantize, .driver_calls = 5},
-        PLAN_ROW(quern_quantize_plan, casts),
-        {.name = "quern_quantize with a plan", .begin = make_casts, .run = run_casts, .finish = destroy_casts, .driver_calls = 4},
-    };
-    open_all(QUERN_QUANTIZE);
-    fill_quantize();
-    SWEEP(operations);
-}
+TEST_SWEEP(failures, quantize, (open_all(QUERN_QUANTIZE), fill_quantize()),
+    {.name = "quern_quantize", .run = run_quantize, .driver_calls = 5},
+    PLAN_ROW(quern_quantize_plan, casts),
+    {.name = "quern_quantize with a plan", .begin = make_casts, .run = run_casts, .finish = destroy_casts, .driver_calls = 4})
 
 /* With fewer threads a call is slower, but gives the same.  The workers that have started stay. */
 Test(failures, threads) {
@@ -588,20 +562,12 @@ Test(failures, threads) {
     close_all();
 }
 
-Test(failures, saved_states) {
-    static const struct operation operations[] = {
-        {.name = "quern_adam_save", .run = save_adam, .allocations = 1, .gpu_allocations = 1, .driver_calls = 10},
-        {.name = "quern_adam_load", .begin = save_first, .run = load_adam, .allocations = 1, .gpu_allocations = 1,
-         .driver_calls = 10},
-        {.name = "quern_adam_load, converted", .begin = save_first, .run = load_converted, .allocations = 1, .gpu_allocations = 1,
-         .driver_calls = 10},
-    };
-    open_all(QUERN_ADAM);
-    fill_adam();
-    use_few_tensors();
-    SWEEP(operations);
-    free(saved);
-}
+TEST_SWEEP(failures, saved_states, (open_all(QUERN_ADAM), fill_adam(), use_few_tensors()),
+    {.name = "quern_adam_save", .run = save_adam, .allocations = 1, .gpu_allocations = 1, .driver_calls = 10},
+    {.name = "quern_adam_load", .begin = save_first, .run = load_adam, .allocations = 1, .gpu_allocations = 1,
+     .driver_calls = 10},
+    {.name = "quern_adam_load, converted", .begin = save_first, .run = load_converted, .allocations = 1, .gpu_allocations = 1,
+     .driver_calls = 10})
 
 /* ---- ranks that one thread drives ---- */
 
@@ -747,21 +713,16 @@ static void open_ranks(int ranks) {
     all = make_team("failures", 0, 0, ranks, ranks);
 }
 
-Test(failures, ranks) {
-    static const struct operation operations[] = {
-        {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
-         .handle = (void **)&all.groups[0], .visits_often = true,
-         .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
-        {.name = "quern_group_split", .begin = make_groups, .run = split_groups, .end = destroy_halves, .finish = destroy_groups,
-         .handle = (void **)&all.halves[0], .spoils = true, .visits_often = true,
-         .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
-        {.name = "quern_symmetric_alloc", .begin = make_groups, .run = allocate_parts, .end = free_parts, .finish = destroy_groups,
-         .handle = &all.parts[0], .keeps_some = true, .visits_often = true, .allocations = 5, .gpu_allocations = 8,
-         .driver_calls = 10},
-    };
-    open_ranks(TEAM);
-    SWEEP(operations);
-}
+TEST_SWEEP(failures, ranks, open_ranks(TEAM),
+    {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
+     .handle = (void **)&all.groups[0], .visits_often = true,
+     .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
+    {.name = "quern_group_split", .begin = make_groups, .run = split_groups, .end = destroy_halves, .finish = destroy_groups,
+     .handle = (void **)&all.halves[0], .spoils = true, .visits_often = true,
+     .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
+    {.name = "quern_symmetric_alloc", .begin = make_groups, .run = allocate_parts, .end = free_parts, .finish = destroy_groups,
+     .handle = &all.parts[0], .keeps_some = true, .visits_often = true, .allocations = 5, .gpu_allocations = 8,
+     .driver_calls = 10})
 
 /* GPUs that do not reach each other: the first way between the ranks fails, and the second one takes pinned memory of the host. */
 Test(failures, ranks_without_peers) {
@@ -796,29 +757,19 @@ Test(failures, registered_memory) {
     close_all();
 }
 
-Test(failures, exchanges) {
-    static const struct operation operations[] = {
-        {.name = "quern_ragged_plan_create", .begin = make_exchange, .run = create_plans, .end = destroy_plans,
-         .finish = destroy_groups, .handle = (void **)&all.plans[0], .spoils = true, .visits_often = true,
-         .allocations = 2, .gpu_allocations = 4, .driver_calls = 4},
-    };
-    open_ranks(TEAM);
-    SWEEP(operations);
-}
+TEST_SWEEP(failures, exchanges, open_ranks(TEAM),
+    {.name = "quern_ragged_plan_create", .begin = make_exchange, .run = create_plans, .end = destroy_plans,
+     .finish = destroy_groups, .handle = (void **)&all.plans[0], .spoils = true, .visits_often = true,
+     .allocations = 2, .gpu_allocations = 4, .driver_calls = 4})
 
 /* A single rank, whose barrier and exchange wait for no other. */
-Test(failures, single_ranks) {
-    static const struct operation operations[] = {
-        {.name = "quern_barrier", .begin = make_groups, .run = run_barrier, .finish = destroy_groups, .spoils = true,
-         .driver_calls = 4},
-        {.name = "quern_ragged_all_to_all", .begin = make_exchange, .run = exchange, .finish = destroy_groups, .spoils = true,
-         .keeps_some = true, .allocations = 1, .driver_calls = 4},
-        {.name = "quern_ragged_plan_run", .begin = make_plans, .run = run_plans, .finish = finish_plans, .spoils = true,
-         .driver_calls = 4},
-    };
-    open_ranks(1);
-    SWEEP(operations);
-}
+TEST_SWEEP(failures, single_ranks, open_ranks(1),
+    {.name = "quern_barrier", .begin = make_groups, .run = run_barrier, .finish = destroy_groups, .spoils = true,
+     .driver_calls = 4},
+    {.name = "quern_ragged_all_to_all", .begin = make_exchange, .run = exchange, .finish = destroy_groups, .spoils = true,
+     .keeps_some = true, .allocations = 1, .driver_calls = 4},
+    {.name = "quern_ragged_plan_run", .begin = make_plans, .run = run_plans, .finish = finish_plans, .spoils = true,
+     .driver_calls = 4})
 
 /* ---- ranks of two threads: what fails on one, the other is told at once, and does not wait for its limit ---- */
 
