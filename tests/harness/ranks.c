@@ -326,7 +326,7 @@ int count_mappings(const char *text) {
 static quern_status call_function(struct rank *rank, const struct ranks *ranks) {
     if (ranks->function) return ranks->function(rank);
     if (ranks->body) return ranks->body(rank), QUERN_OK;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+    quern_group *group = ranks->met ? rank_group_met(rank, RANK_LIMIT) : rank_group(rank, RANK_LIMIT);
     ranks->in_group(rank, group);
     return quern_group_destroy(group);
 }

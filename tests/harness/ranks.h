@@ -176,6 +176,7 @@ struct ranks {
     rank_function *function;
     rank_body *body;         /* in place of a function: has succeeded if no check fails */
     rank_in_group *in_group; /* likewise, in the group of all, whose limit does not end, and which then ends */
+    bool met;                /* that group when all have left a barrier: rank_group_met */
     const void *user;
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */

@@ -25,10 +25,7 @@ void shrink_case_use(struct rank *rank, quern_group *group) {
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_bench_take(&bench, &as_new, group, 5 << 19);
     for (uint64_t i = 0; i < 3; i++) {
-        struct ragged_case c;
-        ragged_case_open(&c, 81000 + i, (struct ragged_choice){.ranks = as_new.ranks});
-        ragged_case_run(&c, &bench);
-        ragged_case_close(&c);
+        ragged_run_cases(&bench, &(struct ragged_batch){.first = 81000 + i, .cases = 1});
     }
     transfer_run_case(&as_new, group, 82000, &(struct transfer_choice){.lists = 1, .items = 12, .largest = 9000, .rounds = 2});
     rank_ok(rank, quern_barrier(group, NULL, NULL));

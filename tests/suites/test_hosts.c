@@ -151,24 +151,20 @@ TEST_GROUP(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH
 
 /* ---- different calls ---- */
 
-TEST_RANKS(hosts, different_calls_are_a_mismatch, .kind = RANK_BOTH, .count = 4, .hosts = 2) {
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+TEST_GROUP(hosts, different_calls_are_a_mismatch, .kind = RANK_BOTH, .count = 4, .hosts = 2, .met = true) {
     void *memory;
     if (rank_host(rank, rank->rank) == 0) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory), QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "quern_barrier");
     rank_check_detail(rank, "quern_symmetric_alloc");
     rank_status(rank, quern_group_status(group), QUERN_PEER_MISMATCH);
-    return quern_group_destroy(group);
 }
 
-TEST_RANKS(hosts, other_members_are_a_mismatch, .kind = RANK_THREADS, .count = 4, .hosts = 2) {
+TEST_GROUP(hosts, other_members_are_a_mismatch, .kind = RANK_THREADS, .count = 4, .hosts = 2, .met = true) {
     static const int sets[2][3] = {{0, 1, 2}, {0, 2, 3}};
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     quern_barrier_args args = BARRIER_ARGS(.members = sets[rank_host(rank, rank->rank)], .member_count = 3);
     if (rank->rank == 0 || rank->rank == 2) rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
-    return quern_group_destroy(group);
 }
 
 /* ---- what groups of several hosts have and have not ---- */
@@ -361,8 +357,7 @@ static int option_of(int socket_, int level, int name) {
 }
 
 /* Every connection with another host, and for longer than a host may be silent. */
-static quern_status idle(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+static void idle(struct rank *rank, quern_group *group) {
     int connections = 0;
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     for (int file = 3; file < 256 && !rank->transports; file++) {  /* UCX has sockets of its own */
@@ -379,10 +374,9 @@ static quern_status idle(struct rank *rank) {
     rank_check(rank, connections == (rank->transports ? 0 : 4 + leads),
                "%d connections: expected two for each pair, and one of monitors", connections);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    return quern_group_destroy(group);
 }
 
-Test(hosts, connections_are_kept_alive) { check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = idle); }
+Test(hosts, connections_are_kept_alive) { check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .in_group = idle); }
 
 /* ---- arguments ---- */
 

@@ -108,19 +108,18 @@ Test(hosts_carrier, ranks_that_are_too_many_for_sockets) {
 }
 
 /* Of a part, or of what is left of a group, the carrier has other ranks. */
-static quern_status divide(struct rank *rank) {
+static void divide(struct rank *rank, quern_group *group) {
     const bool splits = *(const bool *)rank->user;
-    quern_group *group = rank_group_met(rank, RANK_LIMIT), *part = NULL;
+    quern_group *part = NULL;
     const quern_status status = splits ? quern_group_split(&group, 1, &(int){0}, &(int){0}, &part)
                                        : quern_group_shrink(&group, 1, &part);
     rank_refused(rank, status, QUERN_NOT_SUPPORTED, TOO_MANY);
-    return quern_group_destroy(group);
 }
 
 Test(hosts_carrier, parts_that_are_too_large_for_sockets) {
     quern_most_over_sockets = 2;
     for (int splits = 0; splits < 2; splits++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = divide, .user = &(bool){splits},
+        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .in_group = divide, .met = true, .user = &(bool){splits},
                     .carrier = &borrows);
 }
 
@@ -293,10 +292,9 @@ static int64_t size_at(int index) {
 }
 
 /* Three slices to each rank, with gaps between them on one side, none on the other: around all sizes at which messages are cut. */
-TEST_RANKS_FOR(hosts_carrier, slices_of_all_sizes, for (size_t kind = 0; kind < COUNT(kinds); kind++), .kind = RANK_BOTH,
+TEST_GROUP_FOR(hosts_carrier, slices_of_all_sizes, for (size_t kind = 0; kind < COUNT(kinds); kind++), .kind = RANK_BOTH,
                .count = 2, .hosts = 2, .carrier = kinds[kind]) {
     enum { UPDATES = 3, GAP = 5, MOST = 3 * 350200 };
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     int64_t from[2 * UPDATES], sent[2 * UPDATES], to[2 * UPDATES], received[2 * UPDATES];
     unsigned char *input = zeroed(2 * MOST), *output = zeroed(2 * MOST);
@@ -335,7 +333,6 @@ TEST_RANKS_FOR(hosts_carrier, slices_of_all_sizes, for (size_t kind = 0; kind < 
     }
     free(input);
     free(output);
-    return quern_group_destroy(group);
 }
 
 Test(hosts_carrier, random_exchanges) {
@@ -401,17 +398,15 @@ TEST_GROUP_FOR(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left, for 
 /* ---- different calls ---- */
 
 /* One host is in a barrier, which goes over sockets, and the other in an exchange. */
-TEST_RANKS_FOR(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch,
+TEST_GROUP_FOR(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch,
                for (size_t kind = 0; kind < COUNT(kinds); kind++) for (int in_barrier = 0; in_barrier < 2; in_barrier++),
-               .kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .user = &in_barrier, .carrier = kinds[kind]) {
+               .kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .user = &in_barrier, .carrier = kinds[kind], .met = true) {
     const int in_barrier = *(const int *)rank->user;
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     void *memory;
     if (rank_host(rank, rank->rank) == in_barrier) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory), QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "quern_barrier");
     rank_check_detail(rank, "quern_symmetric_alloc");
-    return quern_group_destroy(group);
 }
 
 /* ---- hosts that end ---- */

@@ -35,10 +35,7 @@ static quern_status exchange(struct rank *rank) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     for (int i = 0; i < 10; i++) {
-        struct ragged_case c;
-        ragged_case_open(&c, 61000 + (uint64_t)i, (struct ragged_choice){.ranks = rank->ranks});
-        ragged_case_run(&c, &bench);
-        ragged_case_close(&c);
+        ragged_run_cases(&bench, &(struct ragged_batch){.first = 61000 + (uint64_t)i, .cases = 1});
         rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
     }
     rank_check_report(rank, bench.group, "host 1 at 10.79.0.2: ranks");
@@ -110,10 +107,7 @@ static quern_status work_on(struct rank *rank) {
     rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
     for (int i = 0; i < 3; i++) {
-        struct ragged_case c;
-        ragged_case_open(&c, 62000 + (uint64_t)i, (struct ragged_choice){.ranks = rank->ranks});
-        ragged_case_run(&c, &bench);
-        ragged_case_close(&c);
+        ragged_run_cases(&bench, &(struct ragged_batch){.first = 62000 + (uint64_t)i, .cases = 1});
         rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
     }
     quern_group *child;

@@ -37,13 +37,10 @@ TEST_RANKS_FOR(hosts_transfer, beside_exchanges, for (int hosts = 0; hosts <= 3;
     const quern_transfer_item items[] = {transfer_item(0, to, 4, out, BYTES), transfer_item(1, from, 4, in, BYTES)};
     quern_transfer *transfer = transfer_prepare(rank, group, 1, items, 2);
     for (int round = 0; round < 12; round++) {
-        struct ragged_case c;
         int32_t done;
         memset(out, round * 16 + rank->rank, BYTES);
         rank_ok(rank, quern_transfer_start(transfer, NULL));
-        ragged_case_open(&c, 7000 + (uint64_t)round, (struct ragged_choice){.ranks = rank->ranks});
-        ragged_case_run(&c, &bench);
-        ragged_case_close(&c);
+        ragged_run_cases(&bench, &(struct ragged_batch){.first = 7000 + (uint64_t)round, .cases = 1});
         rank_ok(rank, quern_transfer_test(transfer, &done));
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_ok(rank, quern_transfer_wait(transfer, 0));
@@ -59,11 +56,9 @@ TEST_RANKS_FOR(hosts_transfer, beside_exchanges, for (int hosts = 0; hosts <= 3;
 /* ---- hosts that end ---- */
 
 /* Rank 0 sends to rank 1 of the other host again and again. */
-static quern_status send_until_the_end(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+static void send_until_the_end(struct rank *rank, quern_group *group) {
     char memory[5000] = "";
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 4, memory, sizeof memory);
-    quern_transfer *transfer = transfer_prepare(rank, group, 1, &item, 1);
+    quern_transfer *transfer = transfer_prepare_one(rank, group, 1, 4, memory, sizeof memory);
     quern_status status = QUERN_OK;
     __atomic_add_fetch((unsigned *)rank->shared, 1, __ATOMIC_ACQ_REL);
     while (status == QUERN_OK) status = transfer_run(transfer, NULL, 0);
@@ -71,12 +66,11 @@ static quern_status send_until_the_end(struct rank *rank) {
     rank_check_detail(rank, " on host ");
     rank_ok(rank, quern_group_status(group));
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return quern_group_destroy(group);
 }
 
 /* The process of rank 1 gets a signal.  One that is stopped is killed when rank 0 has ended. */
 static void end_by(int signal) {
-    end_ranks((struct ranks){.count = 2, .hosts = 2, .function = send_until_the_end}, 1 << 1, signal);
+    end_ranks((struct ranks){.count = 2, .hosts = 2, .in_group = send_until_the_end}, 1 << 1, signal);
 }
 
 Test(hosts_transfer, a_process_that_is_killed) { end_by(SIGKILL); }
@@ -86,11 +80,10 @@ Test(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP); }
 /* ---- a rank that does not come ---- */
 
 /* Ranks 0 and 1 are of one host, 2 and 3 of the other.  Rank 3 takes nothing while all the others send to it and exchange much. */
-TEST_RANKS(hosts_transfer, a_rank_that_does_not_come_holds_up_nobody, .kind = RANK_BOTH, .count = 4, .hosts = 2,
+TEST_GROUP(hosts_transfer, a_rank_that_does_not_come_holds_up_nobody, .kind = RANK_BOTH, .count = 4, .hosts = 2,
            .shared_bytes = sizeof(struct hosts_board)) {
     enum { BYTES = 1 << 20 };
     struct hosts_board *board = rank->shared;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     SCOPED unsigned char *memory = zeroed(3 * BYTES);
     for (int i = 0; i < 3 * BYTES; i++) memory[i] = (unsigned char)(rank->rank == 3 ? 0 : i * 13 + rank->rank);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -117,5 +110,4 @@ TEST_RANKS(hosts_transfer, a_rank_that_does_not_come_holds_up_nobody, .kind = RA
         rank_check(rank, memory[i] == (unsigned char)(i % BYTES * 13 + i / BYTES), "byte %d is %d", i, memory[i]);
     rank_ok(rank, quern_transfer_destroy(transfer));
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    return quern_group_destroy(group);
 }

@@ -56,7 +56,8 @@ static const struct places *open_places(struct places *places) {
 
 #define LOOK_AT(places, ...) \
     struct places places; \
-    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .user = open_places(&places), .function = __VA_ARGS__)
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .user = open_places(&places), __VA_ARGS__)
+#define LOOK_IN_GROUP(places, ...) LOOK_AT(places, .met = true, .in_group = __VA_ARGS__)
 
 static char *index_line(const struct places *places, int rank, const char *operation) {
     char path[600];
@@ -76,19 +77,17 @@ static void check_tensor(const struct places *places, int rank, const char *file
 
 /* ---- waits ---- */
 
-static quern_status meet_late(struct rank *rank) {
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+static void meet_late(struct rank *rank, quern_group *group) {
     rank_line_up(rank);
     begin(rank);
     if (rank->rank == 1) come_late(rank, group);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     end(rank);
-    return quern_group_destroy(group);
 }
 
 static void check_waits(enum rank_kind kind) {
     struct places places;
-    check_ranks(.kind = kind, .count = PAIR, .function = meet_late, .user = open_places(&places));
+    check_ranks(.kind = kind, .count = PAIR, .in_group = meet_late, .met = true, .user = open_places(&places));
     char *call = find_in(places.trace, "\"name\":\"barrier\"", "\"rank\":0");
     char *wait = find_in(places.trace, "\"cat\":\"wait\"", "\"rank\":0");
     check(strstr(wait, "\"for\":[1],\"missing\":1,\"status\":\"QUERN_OK\""), "%s", wait);
@@ -122,7 +121,7 @@ static quern_status wait_in_vain(struct rank *rank) {
 }
 
 Test(look_ranks, a_wait_in_vain_has_its_status) {
-    LOOK_AT(places, wait_in_vain);
+    LOOK_AT(places, .function = wait_in_vain);
     find_in(places.trace, "\"cat\":\"wait\"", "\"for\":[1],\"missing\":1,\"status\":\"QUERN_PEER_TIMEOUT\"");
     find_in(places.trace, "\"name\":\"barrier\"", "\"status\":\"QUERN_PEER_TIMEOUT\"");
 }
@@ -186,7 +185,7 @@ Test(look_ranks, each_wait_is_within_the_call_that_it_names) {
                                         "group_destroy", "group_shrink", "symmetric_free", "ragged_plan_destroy"};
     enum { LATE = 4 };
     char part[64];
-    LOOK_AT(places, live);
+    LOOK_AT(places, .function = live);
     char *text = read_text(places.trace, NULL);
     for (int i = 0; i < (int)(sizeof calls / sizeof *calls); i++) {
         snprintf(part, sizeof part, "\"name\":\"%s\"", calls[i]);
@@ -215,7 +214,7 @@ static quern_status dump_only_operations(struct rank *rank) {
 }
 
 Test(look_ranks, a_dump_has_operations_alone) {
-    LOOK_AT(places, dump_only_operations);
+    LOOK_AT(places, .function = dump_only_operations);
     char *text = read_text(path_in(places.run[0], "index.jsonl"), NULL);
     check(count_lines(text, "\"sequence\":", "") == 1 && count_lines(text, "\"sequence\":0", "\"barrier\"") == 1, "%s", text);
 }
@@ -258,9 +257,8 @@ Test(look_ranks, a_thread_that_is_several_ranks_has_no_name_of_one) {
 /* ---- exchanges ---- */
 
 /* Each rank sends its row r to rank r, whose output has them in the order of the ranks. */
-static quern_status exchange(struct rank *rank) {
+static void exchange(struct rank *rank, quern_group *group) {
     char input[PAIR * ROW + 1] = "firstsecon", output[PAIR * ROW + 1] = "----------";
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     struct rank_exchange exchange;
     quern_ragged_plan *plan;
     rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, 1, ROW));
@@ -270,12 +268,11 @@ static quern_status exchange(struct rank *rank) {
     rank_ok(rank, quern_ragged_plan_run(plan, NULL));
     end(rank);
     rank_ok(rank, quern_ragged_plan_destroy(plan));
-    return quern_group_destroy(group);
 }
 
 Test(look_ranks, exchanges_have_their_rows) {
     static const char *const outputs[PAIR] = {"firstfirst", "seconsecon"};
-    LOOK_AT(places, exchange);
+    LOOK_IN_GROUP(places, exchange);
     for (int rank = 0; rank < PAIR; rank++) {
         check_tensor(&places, rank, "000000.ragged_all_to_all.in", "input", "U8", "[2,5]", "firstsecon");
         check_tensor(&places, rank, "000000.ragged_all_to_all.in", "output", "U8", "[2,5]", "----------");
@@ -290,9 +287,8 @@ Test(look_ranks, exchanges_have_their_rows) {
 
 /* ---- transfers ---- */
 
-static quern_status transfer(struct rank *rank) {
+static void transfer(struct rank *rank, quern_group *group) {
     char text[ROW] = "-----";
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     const quern_transfer_item item = {.receive = rank->rank == 0, .peer = 1 - rank->rank, .tag = 3, .memory = text, .bytes = ROW};
     quern_transfer *transfer;
     quern_transfer_args args = TRANSFER_ARGS(.items = &item, .item_count = 1, .key = 8);
@@ -303,11 +299,10 @@ static quern_status transfer(struct rank *rank) {
     rank_ok(rank, quern_transfer_wait(transfer, 0));
     end(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return quern_group_destroy(group);
 }
 
 Test(look_ranks, transfers_have_what_they_send_and_receive) {
-    LOOK_AT(places, transfer);
+    LOOK_IN_GROUP(places, transfer);
     check_tensor(&places, 1, "000000.transfer_start.in", "sent.0", "U8", "[5]", "words");
     check_tensor(&places, 0, "000001.transfer_wait.out", "received.0", "U8", "[5]", "words");
     char *call = find_in(places.trace, "\"cat\":\"operation\"", "transfer_wait");
@@ -317,10 +312,9 @@ Test(look_ranks, transfers_have_what_they_send_and_receive) {
 /* ---- collectives ---- */
 
 /* Rank r has r + 1 and 10; all of them have the sums, both inputs, and what rank 1 has. */
-static quern_status combine(struct rank *rank) {
+static void combine(struct rank *rank, quern_group *group) {
     const float input[2] = {(float)(rank->rank + 1), 10};
     float reduced[2], gathered[2 * PAIR], sent[2], scattered[1];
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     size_t bytes;
     void *workspace = NULL;
     quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .input = input, .count = 2, .root = 1);
@@ -337,12 +331,11 @@ static quern_status combine(struct rank *rank) {
     args.output = scattered, args.count = 1;
     rank_ok(rank, quern_reduce_scatter(group, &args, workspace, bytes, NULL));
     end(rank);
-    return quern_group_destroy(group);
 }
 
 Test(look_ranks, collectives_have_their_inputs_and_outputs) {
     static const float inputs[PAIR][2] = {{1, 10}, {2, 10}}, sums[] = {3, 20}, all[] = {1, 10, 2, 10};
-    LOOK_AT(places, combine);
+    LOOK_IN_GROUP(places, combine);
     for (int rank = 0; rank < PAIR; rank++) {
         check_tensor(&places, rank, "000000.all_reduce.in", "input", "F32", "[2]", inputs[rank]);
         check_tensor(&places, rank, "000000.all_reduce.out", "output", "F32", "[2]", sums);
@@ -359,29 +352,26 @@ Test(look_ranks, collectives_have_their_inputs_and_outputs) {
 
 /* ---- hosts ---- */
 
-static quern_status meet_of_hosts(struct rank *rank) {
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+static void meet_of_hosts(struct rank *rank, quern_group *group) {
     const struct places *places = rank->user;
     if (rank->rank == 0) rank_ok(rank, quern_trace_begin(places->trace));
     for (int i = 0; i < 200; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0) rank_ok(rank, quern_trace_end());
-    return quern_group_destroy(group);
 }
 
 /* Of 200 barriers between hosts each waits for the other host: a message takes its time. */
 Test(look_ranks, a_wait_for_another_host_names_its_rank) {
-    LOOK_AT(places, meet_of_hosts, .hosts = PAIR);
+    LOOK_IN_GROUP(places, meet_of_hosts, .hosts = PAIR);
     find_in(places.trace, "\"cat\":\"wait\"", "\"for\":[1],\"missing\":1,\"status\":\"QUERN_OK\"");
 }
 
 /* ---- quantised chunks ---- */
 
 /* Rank r has 2^r, which has the code of 2^(r + 7): the scale of both is the power of two below 448 / 2. */
-static quern_status send_chunks(struct rank *rank) {
+static void send_chunks(struct rank *rank, quern_group *group) {
     const float input[2] = {(float)(1 << rank->rank), (float)(1 << rank->rank)};
     float amax;
     void *memory;
-    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
     rank_ok(rank, quern_prepare(rank->device, QUERN_QUANTIZE | QUERN_COLLECTIVE));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
@@ -391,13 +381,12 @@ static quern_status send_chunks(struct rank *rank) {
     rank_ok(rank, quern_quantize_chunks(group, &args, NULL, 0, NULL));
     rank_ok(rank, quern_chunk_wait(group, args.ready, 2 * PAIR, 9, 0, NULL));
     end(rank);
-    return quern_group_destroy(group);
 }
 
 Test(look_ranks, chunks_have_their_tensors) {
     static const unsigned char codes[] = {0x70, 0x70, 0x78, 0x78};
     static const uint32_t words[] = {9, 9, 9, 9};
-    LOOK_AT(places, send_chunks);
+    LOOK_IN_GROUP(places, send_chunks);
     for (int rank = 0; rank < PAIR; rank++) {
         check_tensor(&places, rank, "000000.quantize_chunks.out", "output", "F8_E4M3", "[4,1]", codes);
         check_tensor(&places, rank, "000000.quantize_chunks.out", "ready", "U32", "[2,2]", words);

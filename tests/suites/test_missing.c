@@ -98,14 +98,13 @@ static void await_all_others(struct rank *rank, int ranks) {
     while (__atomic_load_n(arrived, __ATOMIC_ACQUIRE) < (unsigned)ranks) rank_sleep(1e-3);
 }
 
-static quern_status end_or_leave(struct rank *rank) {
+static void end_or_leave(struct rank *rank, quern_group *group) {
     const bool *by_signal = rank->user;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     const int last = rank->ranks - 1;
     rank_line_up(rank);
     if (rank->rank == last) {
         if (*by_signal) kill(getpid(), SIGKILL);
-        return quern_group_destroy(group);
+        return;
     }
     uint64_t mask[WORDS] = {0};
     for (double began = rank_now(); !is_in(mask, last) && rank_now() - began < RANK_SOON; rank_sleep(1e-3))
@@ -117,13 +116,12 @@ static quern_status end_or_leave(struct rank *rank) {
     uint64_t word = 0;
     rank_ok(rank, quern_group_missing(group, &word, 1));
     rank_check(rank, word == (uint64_t)1 << last || (word & (uint64_t)1 << last), "%llx is missing", (unsigned long long)word);
-    return quern_group_destroy(group);
 }
 
-Test(missing, a_rank_that_leaves) { check_ranks(.kind = RANK_BOTH, .count = 3, .function = end_or_leave, .user = &(bool){false}); }
+Test(missing, a_rank_that_leaves) { check_ranks(.kind = RANK_BOTH, .count = 3, .in_group = end_or_leave, .user = &(bool){false}); }
 
 Test(missing, a_rank_that_is_killed) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = end_or_leave, .user = &(bool){true}, .may_die = 1 << 2);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .in_group = end_or_leave, .user = &(bool){true}, .may_die = 1 << 2);
 }
 
 static void ask_wrongly(struct rank *rank, quern_group *group) {

@@ -256,8 +256,7 @@ TEST_BODY_FOR(ragged, ways_change_from_call_to_call, for (int ranks = 2; ranks <
             memset(input + peer * WAY_BYTES, way_value(call, me, peer), (size_t)sends[peer]);
         }
         memset(output, 0, (size_t)ranks * WAY_BYTES);
-        quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-        args.input = input, args.output = output, args.row_bytes = 1;
+        quern_ragged_all_to_all_args args = RAGGED_ALL_TO_ALL_ARGS(.input = input, .output = output, .row_bytes = 1);
         args.input_rows = args.output_rows = ranks * WAY_BYTES;
         args.input_offsets = from_at, args.output_offsets = to_at, args.send_sizes = sends, args.recv_sizes = receives;
         args.check_overlap = odd % 7 == 0 && (odd >> 16) % 2 == (uint64_t)me % 2;
@@ -360,12 +359,11 @@ TEST_BENCH(ragged, overlaps_are_found_among_many_slices, .kind = RANK_THREADS, .
 /* ---- arguments; test_ragged_mistakes.c has what one rank refuses, in each way between the ranks ---- */
 
 /* Each slice is the whole input, as large as an input may be; no call gets as far as reading it. */
-TEST_RANKS(ragged, sums_of_slices_have_64_bits, .kind = rank_kinds[0], .count = 1) {
+TEST_GROUP(ragged, sums_of_slices_have_64_bits, .kind = rank_kinds[0], .count = 1) {
     enum { SLICES = 1 << 15 };
     const int64_t most = (int64_t)1 << 47;
     int64_t *sizes = calloc(2 * SLICES, sizeof *sizes), *offsets = sizes + SLICES;
     for (int slice = 0; slice < SLICES; slice++) sizes[slice] = most;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.metadata_dtype = QUERN_INT64, args.row_bytes = 1, args.updates = SLICES;
     args.input = (const void *)((uintptr_t)1 << 60), args.output = (void *)((uintptr_t)1 << 61);
@@ -379,7 +377,6 @@ TEST_RANKS(ragged, sums_of_slices_have_64_bits, .kind = rank_kinds[0], .count = 
     rank_check(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL) == QUERN_INVALID_SHAPE, "it was accepted");
     rank_check_detail(rank, "more than 2^63 bytes together");
     free(sizes);
-    return quern_group_destroy(group);
 }
 
 TEST_GROUP(ragged, a_device_that_is_not_prepared, .kind = RANK_THREADS, .count = MEMBERS) {

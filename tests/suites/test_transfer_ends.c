@@ -119,11 +119,10 @@ TEST_WAYS(transfer_ends, an_item_for_a_rank_without_any, .count = 3) {
 /* ---- words that no rank says ---- */
 
 /* A word of a path that the connection does not have ends it, whatever it says. */
-TEST_RANKS_FOR(transfer_ends, words_of_another_path, for (enum quern_word word = QUERN_WORD_BATCH; word < QUERN_WORDS; word++),
+TEST_GROUP_FOR(transfer_ends, words_of_another_path, for (enum quern_word word = QUERN_WORD_BATCH; word < QUERN_WORDS; word++),
                .kind = RANK_THREADS, .count = 2, .user = &word) {
     static const char *const detail = "damaged: a process that is no rank writes";
     const enum quern_word *word = rank->user;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     char memory[64] = "";
     const quern_transfer_item item = transfer_item(!rank->rank, !rank->rank, 1, memory, sizeof memory);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
@@ -131,7 +130,6 @@ TEST_RANKS_FOR(transfer_ends, words_of_another_path, for (enum quern_word word =
     if (rank->rank) quern_conn_say(group->member->transfers->conn[0], (struct quern_transfer_frame){.word = *word}, NULL, 0);
     transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_MISMATCH, detail);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return quern_group_destroy(group);
 }
 
 /* ---- ends before the start ---- */
@@ -230,9 +228,8 @@ static void end_in_between(struct rank *rank, quern_group *group, int round) {
     const int by = round & 1;
     const bool cancels = round & 2;
     unsigned char *memory = map_much(rank);
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, MUCH);
     memset(memory, rank->rank ? 0 : round + 1, MUCH);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    quern_transfer *transfer = transfer_prepare_one(rank, group, 7, 2, memory, MUCH);
     rank_line_up(rank);
     quern_status status = quern_transfer_start(transfer, NULL);
     if (rank->rank == by) {
@@ -270,8 +267,7 @@ TEST_WAYS(transfer_ends, while_data_moves, .count = 2) {
 TEST_RANKS(transfer_ends, when_the_ring_is_full, .kind = RANK_ALL, .count = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char *memory = map_much(rank);
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, MUCH);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    quern_transfer *transfer = transfer_prepare_one(rank, group, 7, 2, memory, MUCH);
     rank_line_up(rank);
     if (rank->rank) rank_ok(rank, quern_transfer_start(transfer, NULL));
     rank_line_up(rank);
@@ -292,8 +288,7 @@ TEST_RANKS(transfer_ends, when_the_ring_is_full, .kind = RANK_ALL, .count = 2) {
 /* One end begins again after the other has destroyed its own. */
 TEST_WAYS(transfer_ends, one_end_starts_again, .count = 2) {
     char memory[5000];
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    quern_transfer *transfer = transfer_prepare_one(rank, group, 7, 2, memory, sizeof memory);
     for (int round = 0; round < 3; round++) rank_ok(rank, transfer_run(transfer, NULL, 0));
     if (rank->rank) rank_ok(rank, quern_transfer_destroy(transfer));
     if (!rank->rank) transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_LOST, "rank 1 has destroyed its transfer");
@@ -327,9 +322,8 @@ TEST_GROUP_FOR(transfer_ends, a_rank_that_is_killed, for (enum rank_kind kind = 
 /* ---- what a stranger writes into a ring ---- */
 
 /* Rank 0 has told rank 1 of its list, and rank 1 has not heard it, when one byte of it changes. */
-static quern_status change_a_byte(struct rank *rank) {
+static void change_a_byte(struct rank *rank, quern_group *group) {
     const off_t place = *(const off_t *)rank->user;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     char memory[9000] = "";
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
     quern_transfer *transfer = rank->rank ? NULL : transfer_prepare(rank, group, 7, &item, 1);
@@ -349,7 +343,6 @@ static quern_status change_a_byte(struct rank *rank) {
     for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, !memory[i], "byte %zu was written", i);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return quern_group_destroy(group);
 }
 
 Test(transfer_ends, each_changed_byte_is_found) {
@@ -362,5 +355,5 @@ Test(transfer_ends, each_changed_byte_is_found) {
     for (off_t at = 0; at < 64; at += 11) places[count++] = ring + hello + at;      /* the head of the list */
     for (off_t at = 0; at < 32; at += 7) places[count++] = ring + hello + 64 + at;  /* its item */
     for (size_t i = 0; i < count; i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = change_a_byte, .user = &places[i]);
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .in_group = change_a_byte, .user = &places[i]);
 }
