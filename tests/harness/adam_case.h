@@ -64,6 +64,9 @@ void adam_make(struct adam_problem *problem, const quern_adam_args *args, const 
 void adam_copy(struct adam_problem *copy, const struct adam_problem *problem);
 void adam_free(struct adam_problem *problem);
 #define OPEN_ADAM(problem, ...) struct adam_problem problem CLOSED_BY(adam_free); adam_make(&problem, __VA_ARGS__)
+/* The same of tensors with these numbers of elements. */
+#define OPEN_TENSORS(problem, args, ...) \
+    OPEN_ADAM(problem, args, (const int64_t[]){__VA_ARGS__}, COUNT(((const int64_t[]){__VA_ARGS__})))
 
 struct adam_numbers *adam_numbers(const struct adam_problem *problem);
 

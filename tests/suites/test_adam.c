@@ -39,7 +39,6 @@ Test(adam, every_combination_of_types_has_its_own_row) {
 
 /* Both modes, all eight choices of rounding and the defaults. */
 TEST_ADAM_ROWS(adam, one_step_in_every_mode_and_rounding) {
-    static const int64_t counts[] = {300, 7};
     for (int i = 0; i < 2 * 9; i++) {
         quern_adam_args args = adam_args_of(row);
         int rounding = i / 2;
@@ -50,7 +49,7 @@ TEST_ADAM_ROWS(adam, one_step_in_every_mode_and_rounding) {
                               rounding & 1 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST);
         args.step = 1 + i * i;
         args.seed += (uint64_t)i << 40;
-        OPEN_ADAM(before, &args, counts, COUNT(counts));
+        OPEN_TENSORS(before, &args, 300, 7);
         adam_check_only_step(device, &before, row->name);
     }
 }
@@ -82,9 +81,8 @@ TEST_ADAM_ROWS(adam, many_steps_with_weight_decay) {
 TEST_ADAM_ROWS(adam, a_hundred_free_steps_in_fp32) {
     if (row->key.adam.param != QUERN_F32 || row->key.adam.m != QUERN_F32 || row->key.adam.v != QUERN_F32) return;
     enum { SIZE = 64, STEPS = 100 };
-    static const int64_t counts[] = {SIZE};
     quern_adam_args args = adam_args_of(row);
-    OPEN_ADAM(problem, &args, counts, 1);
+    OPEN_TENSORS(problem, &args, SIZE);
     const quern_adam_tensor *t = &problem.tensors[0];
     struct adam_element e[SIZE];
     for (int i = 0; i < SIZE; i++)
@@ -160,14 +158,13 @@ TEST_ADAM_ROWS(adam, thousands_of_tiny_tensors) {
 }
 
 TEST_ADAM_ROWS(adam, empty_lists_and_empty_tensors) {
-    static const int64_t counts[] = {0, 0, 0};
     quern_adam_args args = adam_args_of(row);
     check_ok(quern_adam(device->quern, &args, NULL, 0, device->stream));
     quern_adam_tensor empty[3] = {{0}};
     args.tensors = empty;
     args.tensor_count = 3;
     check_ok(quern_adam(device->quern, &args, NULL, 0, device->stream));
-    OPEN_ADAM(problem, &args, counts, COUNT(counts));
+    OPEN_TENSORS(problem, &args, 0, 0, 0);
     adam_check_step(device, &problem, row->name);
 }
 
@@ -192,13 +189,12 @@ TEST_ADAM_ROWS(adam, unusual_scalars) {
         {3e-5, 0.9, 0.98, 1e-6, 10, 17, 8},
         {1e-2, 0.9, 0.999, 1e30, 0.1, 3, 9},                     /* eps dominates */
     };
-    static const int64_t counts[] = {65, 260};
     for (size_t i = 0; i < COUNT(scalars); i++) {
         quern_adam_args args = adam_args_of(row);
         args.lr = scalars[i].lr, args.beta1 = scalars[i].beta1, args.beta2 = scalars[i].beta2, args.eps = scalars[i].eps;
         args.weight_decay = scalars[i].weight_decay, args.step = scalars[i].step, args.seed = scalars[i].seed;
         args.mode = i % 2 ? QUERN_ADAM_L2 : QUERN_ADAMW;
-        OPEN_ADAM(before, &args, counts, COUNT(counts));
+        OPEN_TENSORS(before, &args, 65, 260);
         adam_check_only_step(device, &before, row->name);
     }
 }
@@ -206,10 +202,9 @@ TEST_ADAM_ROWS(adam, unusual_scalars) {
 /* The quotient of moment and denominator is subnormal, and the learning rate makes it count.  The bounds of adam_check_exact() do
  * not hold there. */
 TEST_ADAM_ROWS(adam, quotients_below_the_normal_numbers) {
-    static const int64_t counts[] = {65, 260};
     quern_adam_args args = adam_args_of(row);
     args.lr = 1e36, args.eps = 3e38, args.weight_decay = 0;
-    OPEN_ADAM(problem, &args, counts, COUNT(counts));
+    OPEN_TENSORS(problem, &args, 65, 260);
     adam_check_step(device, &problem, row->name);
 }
 
@@ -332,10 +327,9 @@ TEST_ADAM_ROWS(adam, tiny_gradients_reach_v) {
 
 /* An m that underflows becomes a zero with its sign, and a parameter of -0 remains -0. */
 TEST_ADAM_ROWS(adam, vanishing_moments_leave_the_sign_of_zero) {
-    static const int64_t counts[] = {320};
     quern_adam_args args = adam_args_of(row);
     args.beta1 = 0x1p-24, args.weight_decay = 0;
-    OPEN_ADAM(problem, &args, counts, 1);
+    OPEN_TENSORS(problem, &args, 320);
     adam_set_all(&problem, ARENA_GRAD, 0);
     adam_set_all(&problem, ARENA_M, -0x1p-133);
     adam_set_all(&problem, ARENA_PARAM, -0.0);

@@ -66,7 +66,6 @@ TEST_ADAM_ROWS(adam_control, the_numbers_are_used) {
 /* ---- each number alone, and its field ignored ---- */
 
 TEST_ADAM_ROWS(adam_control, each_number_alone) {
-    static const int64_t counts[] = {40};
     const quern_adam_control all = every_number(&all_finite);
     const quern_adam_control each[] = {{.lr = all.lr}, {.step = all.step}, {.grad_scale = all.grad_scale}, {.clip = all.clip},
                                        {.found_inf = all.found_inf}};
@@ -74,7 +73,7 @@ TEST_ADAM_ROWS(adam_control, each_number_alone) {
         quern_adam_args args = adam_args_of(row);
         args.control = each[i / 2];
         args.grad_scale = 5;
-        OPEN_ADAM(before, &args, counts, 1);
+        OPEN_TENSORS(before, &args, 40);
         before.with_plan = i % 2;
         adam_check_only_step(device, &before, row->name);
     }
@@ -115,14 +114,13 @@ Test(adam_control, numbers_that_are_none) {
 
 /* The largest values of the fields: the decay becomes infinite, and a multiplier of 0 makes it NaN. */
 TEST_ADAM_ROWS(adam_control, the_largest_fields) {
-    static const int64_t counts[] = {600};
     if (row->key.adam.m != QUERN_BF16 || row->key.adam.v != QUERN_BF16) return;
     for (int i = 0; i < 6; i++) {
         quern_adam_args args = adam_args_of(row);
         args.eps_mode = i % 2 ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
         if (i / 2 == 0) args.eps = (double)FLT_MAX;
         if (i / 2 > 0) args.lr = 1e30, args.weight_decay = 1e30, args.use_multipliers = 1;
-        OPEN_ADAM(problem, &args, counts, 1);
+        OPEN_TENSORS(problem, &args, 600);
         problem.tensors[0].lr_multiplier = i / 2 == 1 ? 1 : 0;
         adam_check_step(device, &problem, row->name);
     }
@@ -241,11 +239,10 @@ static void check_replays(const struct test_device *device, const struct adam_pr
 }
 
 TEST_ADAM_ROWS(adam_control, the_numbers_change_from_replay_to_replay) {
-    static const int64_t counts[] = {300, 0, 33, 1};
     for (int with_plan = 0; with_plan < 2; with_plan++) {
         quern_adam_args args = adam_args_of(row);
         args.control = every_number(&all_finite);
-        OPEN_ADAM(start, &args, counts, COUNT(counts));
+        OPEN_TENSORS(start, &args, 300, 0, 33, 1);
         start.with_plan = with_plan;
         check_replays(device, &start, test_size(20, 4), row->name);
     }
@@ -304,8 +301,7 @@ TEST_ADAM_ROWS(adam_control, equal_steps_are_the_step_of_the_call) {
 
 /* Two steps, after which there are so many lines. */
 static void check_told(const struct test_device *device, const quern_adam_args *args, bool with_plan, int lines) {
-    static const int64_t counts[] = {40};
-    OPEN_ADAM(problem, args, counts, 1);
+    OPEN_TENSORS(problem, args, 40);
     problem.with_plan = with_plan;
     OPEN_ADAM_SESSION(session, device, &problem);
     for (int i = 0; i < 2; i++) check_ok(adam_session_step(&session));

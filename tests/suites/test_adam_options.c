@@ -129,13 +129,12 @@ Test(adam_options, one_step_by_hand) {
 
 /* One large gradient, then small ones: AMSGrad's steps stay small, Adam's grow again. */
 Test(adam_options, amsgrad_remembers) {
-    static const int64_t counts[] = {40};
     double moved[2];
     for (int remembers = 0; remembers < 2; remembers++) {
         const struct quern_kernel *row = f32_row(true);
         quern_adam_args args = plain_args_of(row);
         args.amsgrad = remembers, args.beta2 = 0.5, args.beta1 = 0, args.weight_decay = 0;
-        OPEN_ADAM(problem, &args, counts, 1);
+        OPEN_TENSORS(problem, &args, 40);
         adam_set_all(&problem, ARENA_V, 0);
         if (remembers) adam_set_all(&problem, ARENA_V_MAX, 0);
         OPEN_ROW(device, row);
@@ -151,11 +150,10 @@ Test(adam_options, amsgrad_remembers) {
 
 /* A decay that a multiplier of 0 disables is left out, not multiplied by 0: that would turn an infinite parameter into NaN. */
 TEST_ADAM_ROWS(adam_options, a_multiplier_of_0_leaves_the_decay_out) {
-    static const int64_t counts[] = {70, 70};
     for (int mode = 0; mode < 2; mode++) {
         quern_adam_args args = plain_args_of(row);
         args.use_multipliers = 1, args.weight_decay = 0.5, args.mode = mode ? QUERN_ADAM_L2 : QUERN_ADAMW;
-        OPEN_ADAM(problem, &args, counts, COUNT(counts));
+        OPEN_TENSORS(problem, &args, 70, 70);
         const int arena = args.master_dtype ? ARENA_MASTER : ARENA_PARAM;
         for (int place = 0; place < 2; place++) {
             problem.tensors[place].lr_multiplier = 1, problem.tensors[place].weight_decay_multiplier = (float)place;
@@ -201,10 +199,9 @@ static const double values[] = {
 };
 
 static void check_copy(const struct test_device *device, const struct quern_kernel *row, quern_dtype dtype) {
-    static const int64_t counts[] = {COUNT(values)};
     quern_adam_args args = plain_args_of(row);
     args.copy_dtype = dtype, args.lr = 0, args.weight_decay = 0, args.param_rounding = QUERN_ROUND_DEFAULT;
-    OPEN_ADAM(problem, &args, counts, 1);
+    OPEN_TENSORS(problem, &args, COUNT(values));
     const int source = args.master_dtype ? ARENA_MASTER : ARENA_PARAM;
     for (size_t i = 0; i < COUNT(values); i++) adam_set_value(&problem, 0, source, (int64_t)i, values[i]);
     if (problem.arena[ARENA_COPY_SCALE]) memcpy((void *)(uintptr_t)problem.tensors[0].copy_scale, &(float){2}, sizeof(float));

@@ -12,9 +12,8 @@
 /* ---- the same bits ---- */
 
 static void check_plan(const struct test_device *device, const struct quern_kernel *row, bool with_grads) {
-    static const int64_t counts[] = {0, 300, 2048, 0, 0, 2049, 1, 7, 4100, 0};
     const quern_adam_args args = adam_args_of(row);
-    OPEN_ADAM(problem, &args, counts, COUNT(counts));
+    OPEN_TENSORS(problem, &args, 0, 300, 2048, 0, 0, 2049, 1, 7, 4100, 0);
     problem.with_plan = true, problem.with_grads = with_grads;
     adam_check_steps(device, &problem, 3, row->name);
 }
