@@ -1,8 +1,11 @@
 /*
  * Symmetric memory in cases that Criterion cannot run: ranks that are threads of several processes, GPUs of one process and of
  * several, processes that are killed.  The GPUs are the emulator's (LD_LIBRARY_PATH=build/emulator); each case configures it.
+ *
+ *   symmetric_processes symmetric [TEXT]    all cases, or those whose names contain the text
  */
 
+#include "faults/runs.h"
 #include "harness/cuda.h"
 #include "harness/failing.h"
 #include "harness/gpu_ranks.h"
@@ -1321,13 +1324,10 @@ static quern_status run_process(struct rank *rank) {
     return run->layout.gpus ? run_gpus(rank, &chosen, run->row->loses_one) : gpu_run_case(rank);
 }
 
-static bool run_case(const char *name, const struct run *run) {
+static const char *run_case(const struct run *run) {
     set_environment(run->row, &run->layout);
-    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = run->layout.processes, .user = run,
-                                                  .function = run_process, .shared_bytes = SHARED_BYTES,
-                                                  .may_die = (unsigned)run->row->loses_one << 1});
-    if (wrong) printf("%s: %s", name, wrong);
-    return !wrong;
+    return ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = run->layout.processes, .user = run, .function = run_process,
+                                     .shared_bytes = SHARED_BYTES, .may_die = (unsigned)run->row->loses_one << 1});
 }
 
 /* Whether the emulator has kernels: without nvcc it has none. */
@@ -1344,11 +1344,8 @@ static bool has_gpus(void) {
     return !wrong;
 }
 
-/* Runs the cases whose names contain the first argument. */
-int main(int count, char **arguments) {
-    enum { PASSED, FAILED, SKIPPED };
-    int ends[3] = {0};
-    setvbuf(stdout, NULL, _IOLBF, 0);
+/* The cases whose names contain the first word, or all. */
+static void run_cases(UNUSED const char *word, int count, char **words) {
     setenv("QUERN_TEST_DEVICE", "cuda", 1);
     const bool gpus = has_gpus();
     for (const struct case_row *row = cases; row < cases + COUNT(cases); row++)
@@ -1358,9 +1355,10 @@ int main(int count, char **arguments) {
             run.layout.first_epoch = row->first_epoch, run.layout.timeout = row->timeout, run.layout.askers = row->askers;
             snprintf(name, sizeof name, "%s, %d * %d * %d ranks on %d GPUs", row->name, run.layout.processes, run.layout.threads,
                      run.layout.ranks, run.layout.gpus);
-            if (!(row->layouts >> i & 1) || (count > 1 && !strstr(name, arguments[1]))) continue;
-            ends[run.layout.gpus && !gpus ? SKIPPED : run_case(name, &run) ? PASSED : FAILED]++;
+            if (!(row->layouts >> i & 1) || (count && !strstr(name, words[0]))) continue;
+            if (run.layout.gpus && !gpus) runs.skipped++;
+            else runs_count(name, run_case(&run));
         }
-    printf("%d passed, %d failed, %d skipped\n", ends[PASSED], ends[FAILED], ends[SKIPPED]);
-    return ends[FAILED] || !ends[PASSED];
 }
+
+const struct program programs[] = {{"symmetric", run_cases, true}, {NULL, NULL, false}};

@@ -17,7 +17,8 @@ from gen.spec import ARCHITECTURES, GPU_TARGETS  # noqa: E402
 HARNESS = "build/tests/harness.a"
 FAULTS = "build/tests/faults"
 PROGRAMS = {
-    "symmetric_processes": ("test_program", f"{FAULTS}/symmetric_processes.o {HARNESS}", "wrapped = $failing_calls"),
+    "symmetric_processes": ("test_program", f"{FAULTS}/symmetric_processes.o {FAULTS}/runs.o {HARNESS}",
+                            "wrapped = $failing_calls"),
     "language_model": ("example_program", "build/language_model.a", ""),
 }
 

@@ -161,6 +161,6 @@ CHECKS = (
     Check("meeting place of ranks", (FAULTS, "meeting_place"), (FAULTS,), by_chance=True),
     *(Check(name, (FAULTS, word), (FAULTS,), by_chance=True, gate=(FAULTS, word, "--part", "{eighth}/8"))
       for name, word in (("faults of ranks that shrink", "shrinks"), ("strangers in the memory of ranks", "scribbles"))),
-    Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes"),
+    Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes", "symmetric"),
           ("{faults}/symmetric_processes", OLDER, *EMULATED), by_chance=True),
 )
