@@ -58,8 +58,7 @@ static quern_status shrink(struct rank *rank) {
     struct shared *shared = rank->shared;
     struct outcome *outcome = &shared->outcome[rank->rank];
     quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     member->first_timeout = plan->limit;
     crossing_tell(&shared->place);
     rank_line_up(rank);

@@ -6,10 +6,9 @@ enum { GUARD = 192, GUARD_BYTE = 0xA5 };
 const char *const rank_pool_names[POOLS] = {"private", "symmetric"};
 
 void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
-    void *symmetric;
     *bench = (struct rank_bench){.rank = rank, .group = group, .count = 1, .pool_bytes = pool_bytes};
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE));
-    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
+    void *symmetric = rank_allocate(rank, bench->group, (size_t)pool_bytes);
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));
     bench->pool[POOL_SYMMETRIC] = symmetric;
     bench->pool[POOL_PRIVATE] = zeroed((size_t)pool_bytes);

@@ -217,10 +217,9 @@ quern_status rank_exchange_run(quern_group *group, const struct rank_exchange *e
 }
 
 void rank_exchange_once(struct rank *rank, quern_group *group, const quern_ragged_all_to_all_args *args) {
-    void *workspace;
     size_t bytes;
     rank_ok(rank, quern_ragged_all_to_all_workspace(group, args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    void *workspace = rank_allocate(rank, group, bytes);
     rank_ok(rank, quern_ragged_all_to_all(group, args, workspace, bytes, NULL));
     rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
 }
@@ -299,10 +298,9 @@ quern_group *rank_group(struct rank *rank, double timeout) {
 }
 
 quern_group *rank_group_met(struct rank *rank, double timeout) {
-    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, timeout);
     args.first_timeout = RANK_LIMIT;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_line_up(rank);
     return group;

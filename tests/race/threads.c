@@ -141,8 +141,7 @@ static quern_status destroy_while_watched(struct rank *rank) {
     args.ranks = 1;
     args.name = NULL;
     for (int round = 0; round < 300; round++) {
-        quern_group *group;
-        rank_ok(rank, quern_group_create(&args, 1, &group));
+        quern_group *group = rank_create(rank, &args);
         watched = group;
         if (round == 0) pthread_create(&watcher, NULL, watch, NULL);
         while (atomic_load_explicit(&seen, memory_order_relaxed) != group) rank_sleep(1e-5);

@@ -126,9 +126,8 @@ TEST_RANKS(chunks, a_device_that_is_not_prepared, .kind = RANK_BOTH, .count = ON
     struct one_chunks call;
     struct rank_bench bench = {.rank = rank, .group = rank_group(rank, RANK_LIMIT), .count = 1, .pool_bytes = BENCH_POOL};
     const unsigned missing = *(const unsigned *)rank->user, both = QUERN_QUANTIZE | QUERN_COLLECTIVE;
-    void *symmetric;
     rank_ok(rank, quern_prepare(rank->device, rank->rank == 1 ? both & ~missing : both));
-    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){BENCH_POOL}, &symmetric));
+    void *symmetric = rank_allocate(rank, bench.group, BENCH_POOL);
     bench.pool[POOL_SYMMETRIC] = bench.image[POOL_SYMMETRIC] = symmetric;
     bench.pool[POOL_PRIVATE] = bench.image[POOL_PRIVATE] = inputs[rank->rank];
     one_chunks_make(&call, &bench);
@@ -270,11 +269,10 @@ static void wait_badly(struct rank *rank, const struct one_chunks *call, const s
 TEST_BODY(chunks, waits_that_are_refused, .kind = RANK_BOTH, .count = ONE_RANKS) {
     struct one_chunks made, *call = &made;
     uint32_t own = 3;
-    void *spare;
     open_call(rank, call);
     quern_group *group = call->bench->group;
     uint32_t *words = one_chunks_words(call);
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){4096}, &spare));
+    void *spare = rank_allocate(rank, group, 4096);
     rank_ok(rank, quern_symmetric_free(group, spare, NULL));
     for (size_t i = 0; i < COUNT(bad_waits); i++) wait_badly(rank, call, &bad_waits[i]);
     rank_status(rank, quern_chunk_wait(NULL, words, 1, CHUNKS_VALUE, 0, NULL), QUERN_NULL_POINTER);
@@ -310,8 +308,7 @@ TEST_CALL(chunks, waits_beside_other_calls, .kind = RANK_BOTH, .count = ONE_RANK
     struct reader reader = {.call = call};
     rank_check(rank, pthread_create(&reader.thread, NULL, wait_often, &reader) == 0, "no thread");
     for (int i = 0; i < 40; i++) {
-        void *memory;
-        rank_ok(rank, quern_symmetric_alloc(&call->bench->group, 1, &(size_t){4096}, &memory));
+        void *memory = rank_allocate(rank, call->bench->group, 4096);
         rank_ok(rank, quern_barrier(call->bench->group, NULL, NULL));
         rank_ok(rank, quern_symmetric_free(call->bench->group, memory, NULL));
     }
@@ -354,8 +351,7 @@ static const struct lie {
 /* Writes the record of the same call, and comes to its entry and, if there is one, its exit. */
 static void pretend(struct rank *rank, const struct one_chunks *call, const struct lie *lie) {
     static struct quern_chunks_call made;
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(call->bench->group, &member));
+    struct quern_membership *member = rank_member_of(rank, call->bench->group);
     struct quern_meeting meeting = {QUERN_IN_QUANTIZE_CHUNKS, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
     made = (struct quern_chunks_call){.member = member, .args = call->args, .places = 2, .place = 1, .set = member->everyone,
                                       .rank_at = {0, 1}};

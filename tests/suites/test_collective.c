@@ -207,10 +207,9 @@ static void lose(struct rank *rank, const struct rank_bench *bench, const struct
 
 TEST_RANKS(collective, peers_memory_out_of_sight, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
     struct rank_bench bench;
-    void *lost;
     if (rank->rank == 1) rank_refuse_reads(rank);  /* else no workspace is needed */
     rank_bench_begin(rank, &bench);
-    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &lost));
+    void *lost = rank_allocate(rank, bench.group, WORKSPACE);
     if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, lost, NULL));
     for (size_t i = 0; i < COUNT(losses); i++) lose(rank, &bench, &losses[i], lost);
     return rank_bench_destroy(&bench);
@@ -287,8 +286,7 @@ static void unmap_a_part(struct rank *rank, UNUSED quern_group *group, char *mem
 
 /* As if the process had ended, and another one had got its number. */
 static void mistake_process(struct rank *rank, quern_group *group, UNUSED char *memory) {
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     member->again->sight[1].id = (uintptr_t)losses;  /* other bytes, in each process at the same place */
 }
 
@@ -417,13 +415,12 @@ TEST_RANKS(collective, a_process_whose_first_thread_has_ended, .kind = RANK_PROC
 /* Rank 1 ends; what rank 0 reads of it then is an error. */
 TEST_BENCH(collective, a_process_that_ends_while_it_is_read, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
     struct one_collective call;
-    struct quern_membership *member;
     char byte;
     for (int again = 0; again < 2; again++) {
         one_make(&call, bench, &read_forms[0]);
         rank_ok(rank, one_run(&call));
     }
-    rank_ok(rank, quern_member_of(bench->group, &member));
+    struct quern_membership *member = rank_member_of(rank, bench->group);
     rank_line_up(rank);
     if (rank->rank == 1) return;
     if (rank->rank == 0) {
@@ -441,9 +438,8 @@ TEST_BENCH(collective, a_process_that_ends_while_it_is_read, .kind = RANK_PROCES
 TEST_RANKS(collective, workspaces_anywhere, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
     struct rank_bench bench;
     struct one_collective call;
-    void *other;
     rank_bench_begin(rank, &bench);
-    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE + 4096 * (size_t)rank->rank}, &other));
+    void *other = rank_allocate(rank, bench.group, WORKSPACE + 4096 * (size_t)rank->rank);
     if (rank->rank != 1) bench.workspace = (char *)other + 16 * rank->rank;
     for (size_t f = 0; f < COUNT(one_forms); f++) {
         one_make(&call, &bench, &one_forms[f]);
@@ -541,8 +537,7 @@ TEST_BENCH(collective, liars_are_found, .kind = RANK_PROCESSES, .count = 2, RANK
     static const struct one_form form = {COLLECTIVE_ALL_REDUCE, LIED, false, false};
     const struct lie *lie = rank->user;
     struct one_collective call;
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(bench->group, &member));
+    struct quern_membership *member = rank_member_of(rank, bench->group);
     one_make(&call, bench, &form);
     if (rank->rank == 1 && lie->votes) rank_ok(rank, quern_symmetric_free(bench->group, bench->workspace, NULL));
     rank_line_up(rank);

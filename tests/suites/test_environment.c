@@ -440,11 +440,10 @@ static quern_status be_rank(struct rank *rank) {
     static struct post posts[RANKS];
     static char usual[RANKS][2][PART + sizeof posts->numbers], found[RANKS][PART + sizeof posts->numbers];
     struct post *post = &posts[rank->rank];
-    void *symmetric;
     *post = (struct post){.rank = rank, .group = rank_group(rank, RANK_LIMIT)};
     rank_ok(rank, quern_set_threads(rank->device, 2, NULL, NULL));
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_QUANTIZE | QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_symmetric_alloc(&post->group, 1, &(size_t){3 * PART + 64}, &symmetric));
+    void *symmetric = rank_allocate(rank, post->group, 3 * PART + 64);
     post->input = symmetric, post->output = post->input + PART, post->workspace = post->output + PART;
     post->ready = (uint32_t *)(void *)(post->input + 3 * PART);
     for (size_t i = 0; i < COUNT(calls) * COUNT(counts) * COUNT(dtypes); i++) {

@@ -117,8 +117,7 @@ TEST_GROUP(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     enum { BYTES = 16 * 4096 };
     unsigned char *input = zeroed(2 * BYTES), *output = input + BYTES;
-    void *workspace;
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &workspace));
+    void *workspace = rank_allocate(rank, group, POOL);
     for (size_t size = 0; size < COUNT(large); size++)
         for (size_t i = 0; i < COUNT(mistakes); i++) {
             const struct mistake *mistake = &mistakes[i];

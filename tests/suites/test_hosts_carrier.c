@@ -297,15 +297,14 @@ TEST_GROUP_FOR(hosts_carrier, slices_of_all_sizes, for (size_t kind = 0; kind < 
     enum { UPDATES = 3, GAP = 5, MOST = 3 * 350200 };
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     int64_t from[2 * UPDATES], sent[2 * UPDATES], to[2 * UPDATES], received[2 * UPDATES];
-    unsigned char *input = zeroed(2 * MOST), *output = zeroed(2 * MOST);
-    void *workspace;
+    SCOPED unsigned char *input = zeroed(2 * MOST), *output = zeroed(2 * MOST);
     size_t bytes;
     args.metadata_dtype = QUERN_INT64, args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * MOST;
     args.row_bytes = 1, args.updates = UPDATES;
     args.input_offsets = from, args.send_sizes = sent, args.output_offsets = to, args.recv_sizes = received;
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    void *workspace = rank_allocate(rank, group, bytes);
     for (int index = 0; size_at(index) >= 0; index++) {
         const int64_t size = size_at(index);
         const int64_t lengths[UPDATES] = {size, 7, size / 2}, gap_in = index % 2 ? GAP : 0, gap_out = index % 2 ? 0 : GAP;
@@ -331,8 +330,6 @@ TEST_GROUP_FOR(hosts_carrier, slices_of_all_sizes, for (size_t kind = 0; kind < 
                     rank_check(rank, output[place + lengths[i]] == 0xEE, "size %lld: the byte behind", (long long)size);
             }
     }
-    free(input);
-    free(output);
 }
 
 Test(hosts_carrier, random_exchanges) {

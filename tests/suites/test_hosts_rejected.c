@@ -412,11 +412,10 @@ TEST_BODY(hosts_rejected, fuzzed_messages, .kind = RANK_PROCESSES, .count = 2, .
     memset(guard, 9, sizeof guard);
     for (int round = 0; round < rounds; round++) {
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-        void *workspace;
         args.job = (uint64_t)round + 1;
         quern_group *group = rank_create(rank, &args);
         rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-        rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){65536}, &workspace));
+        void *workspace = rank_allocate(rank, group, 65536);
         if (rank->rank == 1) {
             struct quern_membership *member = quern_begin_visit(group);
             unsigned char bytes[4096];

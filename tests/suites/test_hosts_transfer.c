@@ -33,7 +33,7 @@ TEST_RANKS_FOR(hosts_transfer, beside_exchanges, for (int hosts = 0; hosts <= 3;
     rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     quern_group *group = bench.group;
     const int to = (rank->rank + 1) % rank->ranks, from = (rank->rank + rank->ranks - 1) % rank->ranks;
-    unsigned char *out = zeroed(BYTES), *in = zeroed(BYTES);
+    SCOPED unsigned char *out = zeroed(BYTES), *in = zeroed(BYTES);
     const quern_transfer_item items[] = {transfer_item(0, to, 4, out, BYTES), transfer_item(1, from, 4, in, BYTES)};
     quern_transfer *transfer = transfer_prepare(rank, group, 1, items, 2);
     for (int round = 0; round < 12; round++) {
@@ -49,7 +49,6 @@ TEST_RANKS_FOR(hosts_transfer, beside_exchanges, for (int hosts = 0; hosts <= 3;
     }
     rank_ok(rank, quern_transfer_destroy(transfer));
     rank_bench_close(&bench);
-    free(out), free(in);
     return QUERN_OK;
 }
 

@@ -171,8 +171,7 @@ static const struct wait {
 
 /* The limit of a kind is that of rank 0 alone. */
 static void set_limits(struct post *post, int kind) {
-    struct quern_membership *member;
-    rank_ok(post->rank, quern_member_of(post->group, &member));
+    struct quern_membership *member = rank_member_of(post->rank, post->group);
     if (post->rank->rank) return;
     if (kind == OF_GROUP || kind == LATE) member->steady_timeout = SHORT;
     if (kind == OF_FIRST) member->timeout = member->first_timeout = SHORT;
@@ -180,12 +179,11 @@ static void set_limits(struct post *post, int kind) {
 
 /* Both make the call once before, with long limits, unless processes cannot; then the group has its own. */
 static void open_post(struct post *post, const struct wait *wait, int kind) {
-    void *memory;
     quern_barrier_args together = BARRIER_ARGS(.timeout = RANK_LIMIT);
     post->limit = kind == LATE ? (double)INFINITY : 0;
     post->group = rank_group(post->rank, RANK_LIMIT);
     rank_ok(post->rank, quern_prepare(post->rank->device, QUERN_COLLECTIVE | QUERN_QUANTIZE | QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(post->rank, quern_symmetric_alloc(&post->group, 1, &(size_t){SYMMETRIC}, &memory));
+    void *memory = rank_allocate(post->rank, post->group, SYMMETRIC);
     post->memory = memory, post->workspace = post->memory + 4 * BYTES;
     if (kind != OF_FIRST && wait->make != run_plan && wait->make != enrol) rank_ok(post->rank, wait->make(post));
     set_limits(post, kind);

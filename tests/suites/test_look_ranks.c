@@ -134,12 +134,11 @@ static quern_status live(struct rank *rank) {
     struct rank_exchange exchange;
     quern_ragged_plan *plan;
     quern_group *half, *left;
-    void *memory;
     if (rank->rank == 0) rank_ok(rank, quern_trace_begin(((const struct places *)rank->user)->trace));
     rank_line_up(rank);
     quern_group *group = rank_group(rank, RANK_LIMIT);
     if (rank->rank == 1) come_late(rank, group);
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &memory));
+    void *memory = rank_allocate(rank, group, bytes);
     rank_ok(rank, quern_symmetric_free(group, memory, NULL));
     rank_ok(rank, rank_exchange_open(rank, group, &exchange, rows, others, 1, ROW));
     rank_line_up(rank);
@@ -371,10 +370,9 @@ Test(look_ranks, a_wait_for_another_host_names_its_rank) {
 static void send_chunks(struct rank *rank, quern_group *group) {
     const float input[2] = {(float)(1 << rank->rank), (float)(1 << rank->rank)};
     float amax;
-    void *memory;
     quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
     rank_ok(rank, quern_prepare(rank->device, QUERN_QUANTIZE | QUERN_COLLECTIVE));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
+    void *memory = rank_allocate(rank, group, 64);
     args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3, args.power_of_two = 1, args.input = input, args.amax = &amax;
     args.output = memory, args.ready = (uint32_t *)memory + 8, args.ready_value = 9, args.rows = 2, args.columns = 1;
     begin(rank);

@@ -403,8 +403,7 @@ Test(memory_limits, a_worker_leaves_a_core_with_a_large_number) {
 
 /* Ranks that have a core each poll, whatever the numbers of the cores are. */
 static void poll_on_far_cores(struct rank *rank, quern_group *group) {
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     rank_check(rank, member->roster->is_crowded == (machine.count < rank->ranks), "%d cores: %d", machine.count,
                member->roster->is_crowded);
 }
@@ -492,10 +491,9 @@ Test(memory_limits, of_ranks) {
 
 /* The first two ranks have one core together, the third is not in their group. */
 static void poll_in_short_time(struct rank *rank) {
-    struct quern_membership *member;
     rank_check(rank, rank->rank == 2 || enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
-    rank_ok(rank, quern_member_of(ranks, &member));
+    struct quern_membership *member = rank_member_of(rank, ranks);
     rank_check(rank, member->roster->is_crowded && member->polls.spins < 100, "%d spins", member->polls.spins);
     for (int i = 0; i < 100; i++) rank_ok(rank, quern_barrier(ranks, NULL, NULL));
     rank_ok(rank, quern_group_destroy(ranks));
@@ -509,10 +507,9 @@ static int count_cores(void) {
 
 /* A rank has a core of its own, by its quota. */
 static void poll_in_enough_time(struct rank *rank) {
-    struct quern_membership *member;
     rank_check(rank, rank->rank || enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
-    rank_ok(rank, quern_member_of(ranks, &member));
+    struct quern_membership *member = rank_member_of(rank, ranks);
     rank_check(rank, member->polls.spins > 100 || count_cores() < 2, "%d spins", member->polls.spins);
     rank_ok(rank, quern_group_destroy(ranks));
 }

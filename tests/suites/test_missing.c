@@ -230,11 +230,10 @@ static quern_group *group_with_limits(struct rank *rank, double timeout, double 
  */
 TEST_RANKS(missing, the_first_call_has_a_limit_of_its_own, .kind = RANK_BOTH, .count = 2) {
     const size_t bytes = 64;
-    void *memory;
     if (rank->rank) rank_sleep(0.4);
     quern_group *group = group_with_limits(rank, 0.1, RANK_LIMIT), *part;
     if (rank->rank) rank_sleep(0.4);
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &memory));
+    rank_allocate(rank, group, bytes);
     rank_ok(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part));
     if (rank->rank) rank_sleep(0.4);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -252,9 +251,8 @@ TEST_BODY(missing, limits_that_are_not_given, .kind = RANK_THREADS, .count = 1) 
         {9, 1, 9, 1}, {DBL_TRUE_MIN, 0, DBL_TRUE_MIN, DBL_TRUE_MIN}, {0.25, 0, 0.25, 0.25}, {60.5, 0, 60.5, 60.5},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        struct quern_membership *member;
         quern_group *group = group_with_limits(rank, limits[i][0], limits[i][1]), *part;
-        rank_ok(rank, quern_member_of(group, &member));
+        struct quern_membership *member = rank_member_of(rank, group);
         rank_check(rank, member->timeout == limits[i][3], "limits %zu: %g s at first", i, member->timeout);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_check(rank, member->timeout == limits[i][2], "limits %zu: %g s after the first call", i, member->timeout);

@@ -41,10 +41,9 @@ static void exchange(struct nccl_side *side, quern_group *group, int round) {
 
 static quern_group *make_group(struct nccl_side *side, int job, bool is_swapped) {
     quern_group_args args = nccl_args(side, RANK_LIMIT);
-    quern_group *group;
     args.job = (uint64_t)job + 1;
     if (is_swapped) args.rank = 1 - args.rank;
-    rank_ok(side->rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(side->rank, &args);
     return group;
 }
 

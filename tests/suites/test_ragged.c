@@ -242,10 +242,9 @@ TEST_BODY_FOR(ragged, ways_change_from_call_to_call, for (int ranks = 2; ranks <
               .count = ranks) {
     struct rank_bench bench;
     const int ranks = rank->ranks, me = rank->rank;
-    unsigned char *input = zeroed(WAY_RANKS * WAY_BYTES), *private_output = zeroed(WAY_RANKS * WAY_BYTES);
-    void *shared_output;
+    SCOPED unsigned char *input = zeroed(WAY_RANKS * WAY_BYTES), *private_output = zeroed(WAY_RANKS * WAY_BYTES);
     rank_bench_begin(rank, &bench);
-    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WAY_RANKS * WAY_BYTES}, &shared_output));
+    void *shared_output = rank_allocate(rank, bench.group, WAY_RANKS * WAY_BYTES);
     for (int64_t call = 0; call < WAY_CALLS; call++) {
         int32_t from_at[WAY_RANKS], to_at[WAY_RANKS], sends[WAY_RANKS], receives[WAY_RANKS];
         const uint64_t odd = random_bits(92, (uint64_t)call);
@@ -269,8 +268,6 @@ TEST_BODY_FOR(ragged, ways_change_from_call_to_call, for (int ranks = 2; ranks <
             }
     }
     rank_bench_close(&bench);
-    free(input);
-    free(private_output);
 }
 
 /* ---- ranks that lie, with valid digests ---- */
@@ -293,8 +290,7 @@ static const struct lie *told;
 
 /* Writes an eager message of which only the lie is wrong, and enters the meeting with it. */
 static quern_status lie(struct rank *rank, struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(bench->group, &member));
+    struct quern_membership *member = rank_member_of(rank, bench->group);
     struct quern_ragged_eager eager = {.offer = told->offer, .updates = 1, .row_bytes = args->row_bytes,
                                        .output_rows = told->output_rows, .live = quern_symmetric_live(member)};
     for (int liar = 0; liar < LIARS; liar++)
@@ -370,10 +366,9 @@ TEST_GROUP(ragged, sums_of_slices_have_64_bits, .kind = rank_kinds[0], .count = 
     args.input_rows = args.output_rows = most;
     args.input_offsets = args.output_offsets = offsets, args.send_sizes = args.recv_sizes = sizes;
     size_t bytes;
-    void *workspace;
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    void *workspace = rank_allocate(rank, group, bytes);
     rank_check(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL) == QUERN_INVALID_SHAPE, "it was accepted");
     rank_check_detail(rank, "more than 2^63 bytes together");
     free(sizes);
@@ -398,8 +393,7 @@ TEST_GROUP(ragged, a_device_that_is_not_prepared, .kind = RANK_THREADS, .count =
 /* Ranks may place their workspaces at different offsets of different allocations. */
 TEST_BENCH(ragged, workspaces_in_different_places, .kind = RANK_BOTH, .count = MEMBERS) {
     struct one_exchange call;
-    void *other;
-    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE + 4096 * (size_t)rank->rank}, &other));
+    void *other = rank_allocate(rank, bench->group, WORKSPACE + 4096 * (size_t)rank->rank);
     if (rank->rank != 1) bench->workspace = (char *)other + 16 * rank->rank;
     exchange_rightly(&call, bench);
 }
@@ -407,8 +401,7 @@ TEST_BENCH(ragged, workspaces_in_different_places, .kind = RANK_BOTH, .count = M
 /* A rank has freed its own part of the allocation that holds the others' workspaces or outputs. */
 TEST_BENCH(ragged, peers_memory_out_of_sight, .kind = RANK_PROCESSES, .count = MEMBERS) {
     struct one_exchange call;
-    void *lost;
-    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE}, &lost));
+    void *lost = rank_allocate(rank, bench->group, WORKSPACE);
     if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench->group, lost, NULL));
     exchange_make(&call, bench);
     if (rank->rank != 1) call.workspace = lost;
@@ -558,8 +551,7 @@ TEST_BENCH(ragged, memory_freed_under_a_plan, .kind = RANK_BOTH, .count = MEMBER
     struct one_exchange call;
     for (int i = 0; i < 3; i++) {
         quern_ragged_plan *plan;
-        void *memory;
-        rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE}, &memory));
+        void *memory = rank_allocate(rank, bench->group, WORKSPACE);
         exchange_make(&call, bench);
         if (i == 0) call.workspace = memory;
         if (i == 1) call.args.input = memory;

@@ -202,13 +202,12 @@ TEST_RANKS(ragged_sizes, results_may_be_omitted_and_arguments_may_not, .kind = R
 TEST_RANKS(ragged_sizes, the_first_limit_holds_until_the_first_exchange, .kind = RANK_THREADS, .count = 2) {
     struct metadata *data = &metadata_of[rank->rank];
     quern_group_args join = rank_group_args(rank, RANK_LIMIT);
-    struct quern_membership *member;
     join.first_timeout = 2 * RANK_LIMIT;
     quern_group *group = rank_create(rank, &join);
     quern_ragged_sizes_args args = sizes_args(data, QUERN_INT32, 1);
     memset(data->sent, 0, sizeof data->sent);
     rank_ok(rank, quern_ragged_sizes(&group, 1, &args));
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     rank_check(rank, member->timeout == join.first_timeout, "the limit is %g s", member->timeout);
     return quern_group_destroy(group);
 }

@@ -101,9 +101,8 @@ static void change(const struct post *post, const struct record *record, size_t 
 
 static void change_one(struct rank *rank, const struct record *record, size_t at) {
     struct post post = {.rank = rank, .group = rank_group(rank, RANK_LIMIT)};
-    void *memory;
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_QUANTIZE | QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_symmetric_alloc(&post.group, 1, &(size_t){3 * BYTES + WORKSPACE}, &memory));
+    void *memory = rank_allocate(rank, post.group, 3 * BYTES + WORKSPACE);
     post.memory = memory, post.workspace = post.memory + 3 * BYTES;
     rank_line_up(rank);
     if (rank->rank == 0) change(&post, record, at);

@@ -215,9 +215,8 @@ TEST_RANKS(shrink, refuses_wrong_arguments, .kind = RANK_BOTH, .count = 2) {
 /* Words that no rank writes: the call ends, and no rank has a group with one that has another. */
 TEST_BODY(shrink, words_that_others_have_written, .kind = RANK_BOTH, .count = 3) {
     for (uint32_t seed = 0; seed < 30; seed++) {
-        struct quern_membership *member;
         quern_group *group = shrink_case_group(rank, 0.3), *new = NULL;
-        rank_ok(rank, quern_member_of(group, &member));
+        struct quern_membership *member = rank_member_of(rank, group);
         rank_line_up(rank);
         const uint32_t scribbled = (uint32_t)(4294967296.0 * random_uniform(77, seed)) >> (seed % 4 * 8);
         if (rank->rank == 0) quern_place(member->roster, (int)(seed % 3))->shrink = scribbled;

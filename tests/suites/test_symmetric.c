@@ -306,7 +306,7 @@ TEST_BODY_FOR(symmetric, when_one_rank_fails_all_do_and_learn_why, for (size_t i
     struct rlimit files, open_files;
     quern_group *group = rank_group(rank, RANK_LIMIT);
     const size_t usual = 100000, bytes = mine->bytes ? mine->bytes : usual, *sizes = mine->no_sizes ? NULL : &bytes;
-    char *memory = malloc(usual);
+    SCOPED char *memory = malloc(usual);
     void *pointer = memory, **pointers = mine->no_pointers ? NULL : &pointer;
     getrlimit(RLIMIT_FSIZE, &files);
     getrlimit(RLIMIT_NOFILE, &open_files);
@@ -327,7 +327,6 @@ TEST_BODY_FOR(symmetric, when_one_rank_fails_all_do_and_learn_why, for (size_t i
     memset(rank_peer_of(rank, group, part, (rank->rank + 1) % rank->ranks), 1, usual);
     meet(rank, group);
     rank_ok(rank, quern_group_destroy(group));
-    free(memory);
 }
 
 /* Rank 1 comes when the limit of another rank has ended. */

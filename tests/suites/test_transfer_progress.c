@@ -217,10 +217,9 @@ TEST_RANKS(transfer_progress, threads_run_on_their_core, .kind = RANK_PROCESSES,
     pid_t before[MOST_THREADS], now[MOST_THREADS];
     const int count = list_threads(before), core = last_core();
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    quern_group *group;
     int found = 0;
     args.progress = 1, args.progress_core = core;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *group = rank_create(rank, &args);
     const int all = list_threads(now);
     for (int i = 0; i < all; i++) {
         cpu_set_t cores;

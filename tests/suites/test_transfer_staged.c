@@ -98,10 +98,8 @@ static void start(const struct transfer_pair *pair) {
 
 static void check_report(const struct gpu_end *end) {
     const struct scene *scene = end->side.rank->user;
-    char report[4096];
-    quern_group_report(end->side.group, report, sizeof report);
-    rank_check(end->side.rank, strstr(report, scene->is_pinned ? "other memory through 8 MiB of pinned host memory\n"
-                                                               : "other memory through 8 MiB of GPU memory\n"), "%s", report);
+    rank_check_report(end->side.rank, end->side.group, scene->is_pinned ? "other memory through 8 MiB of pinned host memory\n"
+                                                                        : "other memory through 8 MiB of GPU memory\n");
 }
 
 TEST_SCENES(transfer_staged, sizes_around_a_piece, for (int pinned = 0; pinned <= 1; pinned++), 2,

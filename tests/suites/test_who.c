@@ -380,10 +380,9 @@ static void check_poison(struct post *post) {
 }
 
 static void be_in(struct rank *rank, const struct situation *situation) {
-    void *memory;
     struct post post = {.rank = rank, .group = rank_group(rank, RANK_LIMIT), .shared = rank->shared};
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_QUANTIZE | QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_symmetric_alloc(&post.group, 1, &(size_t){SYMMETRIC}, &memory));
+    void *memory = rank_allocate(rank, post.group, SYMMETRIC);
     post.shared->process[rank->rank] = getpid();
     post.memory = memory, post.workspace = post.memory + 2 * BYTES;
     meet(&post);
