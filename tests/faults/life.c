@@ -85,8 +85,7 @@ static quern_status look(struct life *life) {
     SCOPED float *memory = calloc(LOOKED * (size_t)(1 + life->rank->ranks), sizeof *memory);
     rank_check(life->rank, memory, "no memory to look at");
     args.count = LOOKED, args.input = memory, args.output = memory + LOOKED;
-    const quern_status status = gather_with(life, &args);
-    return status;
+    return gather_with(life, &args);
 }
 
 static quern_status gather(struct life *life) {

@@ -35,6 +35,5 @@ quern_group *counted_carrier_group(struct counted_carrier *counted, struct rank 
     carrier.user = counted, carrier.send = send_counted, carrier.receive = receive_counted;
     carrier.test = test_counted, carrier.cancel = cancel_counted;
     rank_hosts_args(&args)->carrier = &carrier;
-    quern_group *group = rank_create(rank, &args);
-    return group;
+    return rank_create(rank, &args);
 }

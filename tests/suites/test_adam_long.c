@@ -50,8 +50,7 @@ static double mean_v_after(const struct test_device *device, const struct quern_
         problem.args.step = step;
         check_ok(quern_adam(device->quern, &problem.args, NULL, 0, NULL));
     }
-    const double mean = mean_of(&problem, ARENA_V);
-    return mean;
+    return mean_of(&problem, ARENA_V);
 }
 
 /* In eight bits v has two or three fraction bits, and its mean over 256 elements has a correspondingly larger deviation. */

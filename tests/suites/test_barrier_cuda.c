@@ -439,9 +439,8 @@ Test(barrier_cuda, abort_ends_a_wait) {
 
 /* One handle of the next group is created by one thread, the other handles by another. */
 static quern_group_args next_args(const struct gpu_group *group, int rank) {
-    quern_group_args args = GROUP_ARGS(.rank = rank, .ranks = 3, .name = "half", .device = group->device[rank].quern,
-                                       .timeout = RANK_LIMIT);
-    return args;
+    return (quern_group_args)GROUP_ARGS(.rank = rank, .ranks = 3, .name = "half", .device = group->device[rank].quern,
+                                        .timeout = RANK_LIMIT);
 }
 
 struct waiting {

@@ -21,8 +21,7 @@ static void open_bench(struct bench *bench) { bench_open(bench, "run"); }
 #define TEST_BENCH(suite, name) TEST_IN(struct bench, bench, open_bench, bench_close, suite, name)
 
 static quern_dump_args dump_args(const struct bench *bench) {
-    quern_dump_args args = DUMP_ARGS(.folder = bench->path, .step = STEP);
-    return args;
+    return (quern_dump_args)DUMP_ARGS(.folder = bench->path, .step = STEP);
 }
 
 static void begin_dump(struct bench *bench) {

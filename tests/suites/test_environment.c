@@ -233,9 +233,8 @@ static quern_adam_args state_of(struct scene *scene, quern_dtype moments, quern_
                                   .grad = values(scene, QUERN_F32, 8, elements(scene))};
     tensor->m = take(scene, bytes), tensor->v = take(scene, bytes);
     tensor->m_scale = take(scene, blocks), tensor->v_scale = take(scene, blocks);
-    quern_adam_args args = ADAM_ARGS(.param_dtype = QUERN_F32, .grad_dtype = QUERN_F32, .m_dtype = moments, .v_dtype = moments,
-                                     .step = 1, .tensors = tensor, .tensor_count = 1);
-    return args;
+    return (quern_adam_args)ADAM_ARGS(.param_dtype = QUERN_F32, .grad_dtype = QUERN_F32, .m_dtype = moments, .v_dtype = moments,
+                                      .step = 1, .tensors = tensor, .tensor_count = 1);
 }
 
 static void saved_states(struct scene *scene) {
@@ -410,11 +409,9 @@ static quern_status transfer(struct post *post) {
 }
 
 static quern_status exchange(struct post *post) {
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    const int32_t from[] = {0, 1}, sizes[] = {1, 1}, to[] = {post->rank->rank, post->rank->rank};
-    args.input = post->input, args.output = post->output, args.input_rows = args.output_rows = RANKS, args.row_bytes = post->count;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
-    return quern_ragged_all_to_all(post->group, &args, post->workspace, PART, NULL);
+    struct rank_exchange exchange;
+    rank_exchange_args(post->rank, &exchange, post->input, post->output, 1, post->count);
+    return quern_ragged_all_to_all(post->group, &exchange.args, post->workspace, PART, NULL);
 }
 
 static quern_status (*const calls[])(struct post *post) = {all_reduce, reduce_scatter, find_maximum, all_gather, quantize_chunks,

@@ -35,8 +35,7 @@ static struct outputs run_norm(struct gradients *g, quern_gradient_norm_args arg
 static const struct outputs nothing = {-1, -1, 0};
 
 static quern_gradient_norm_args norm_args(const struct gradients *g, double max_norm) {
-    quern_gradient_norm_args args = GRADIENT_NORM_ARGS(.grad_dtype = g->dtype, .max_norm = max_norm);
-    return args;
+    return (quern_gradient_norm_args)GRADIENT_NORM_ARGS(.grad_dtype = g->dtype, .max_norm = max_norm);
 }
 
 static void check_close(struct outputs got, struct exact_norm exact, const char *what) {

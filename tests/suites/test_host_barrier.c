@@ -25,8 +25,7 @@ struct board {
 };
 
 static quern_barrier_args barrier_of(const int *members, int count) {
-    quern_barrier_args args = BARRIER_ARGS(.members = members, .member_count = count);
-    return args;
+    return (quern_barrier_args)BARRIER_ARGS(.members = members, .member_count = count);
 }
 
 /* Each member writes, barrier, each reads the values of the others; a second barrier precedes the next writes. */

@@ -36,13 +36,12 @@ static void meet_child(struct rank *rank, quern_group *child, const int *list, i
 
 /* One row of four bytes to every rank of the child. */
 static void exchange_in_child(struct rank *rank, quern_group *child, int count) {
-    int32_t from[QUERN_MAX_RANKS], ones[QUERN_MAX_RANKS], to[QUERN_MAX_RANKS], input[QUERN_MAX_RANKS], output[QUERN_MAX_RANKS];
+    int32_t input[QUERN_MAX_RANKS], output[QUERN_MAX_RANKS];
     const int mine = quern_group_rank(child);
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    for (int i = 0; i < count; i++) from[i] = i, ones[i] = 1, to[i] = mine, input[i] = 1000 * mine + i;
-    args.input = input, args.output = output, args.input_rows = args.output_rows = count, args.row_bytes = sizeof *input;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = ones, args.output_offsets = to;
-    rank_exchange_once(rank, child, &args);
+    struct rank_exchange exchange;
+    for (int i = 0; i < count; i++) input[i] = 1000 * mine + i;
+    rank_exchange_args(&(struct rank){.rank = mine, .ranks = count}, &exchange, input, output, 1, sizeof *input);
+    rank_exchange_once(rank, child, &exchange.args);
     for (int i = 0; i < count; i++) rank_check(rank, output[i] == 1000 * i + mine, "rank %d sent %d", i, output[i]);
 }
 

@@ -220,8 +220,7 @@ TEST_BODY(missing, two_threads_abort_at_once, .kind = RANK_BOTH, .count = 2) {
 static quern_group *group_with_limits(struct rank *rank, double timeout, double first_timeout) {
     quern_group_args args = rank_group_args(rank, timeout);
     args.first_timeout = first_timeout;
-    quern_group *group = rank_create(rank, &args);
-    return group;
+    return rank_create(rank, &args);
 }
 
 /*

@@ -43,8 +43,7 @@ static quern_group *make_group(struct nccl_side *side, int job, bool is_swapped)
     quern_group_args args = nccl_args(side, RANK_LIMIT);
     args.job = (uint64_t)job + 1;
     if (is_swapped) args.rank = 1 - args.rank;
-    quern_group *group = rank_create(side->rank, &args);
-    return group;
+    return rank_create(side->rank, &args);
 }
 
 static void set_standin(const char *settings) {
