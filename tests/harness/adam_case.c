@@ -73,10 +73,9 @@ static void set_pointer(quern_adam_tensor *tensor, int arena, unsigned char *poi
 int for_each_adam_row(adam_row_test *body) {
     int rows = 0;
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row), rows++) {
-        struct test_device device;
+        struct test_device device CLOSED_BY(device_close);
         device_open_row(&device, 0, row);
         body(&device, row);
-        device_close(&device);
     }
     check(rows > 0, "%s has no row", test_target());
     return rows;
@@ -408,20 +407,18 @@ void adam_session_close(struct adam_session *session) {
 }
 
 void adam_run(const struct test_device *device, struct adam_problem *problem) {
-    struct adam_session session;
+    struct adam_session session CLOSED_BY(adam_session_close);
     adam_session_open(&session, device, problem);
     check_ok(adam_session_step(&session));
     adam_session_read(&session, problem);
-    adam_session_close(&session);
 }
 
 void adam_check_step(const struct test_device *device, struct adam_problem *problem, const char *what) {
-    struct adam_problem expected;
+    struct adam_problem expected CLOSED_BY(adam_free);
     adam_copy(&expected, problem);
     adam_model_step(&expected.args);
     adam_run(device, problem);
     adam_check_same(problem, &expected, what);
-    adam_free(&expected);
 }
 
 void adam_check_only_step(const struct test_device *device, const struct adam_problem *before, const char *what) {

@@ -119,12 +119,11 @@ static void check_outcome(const struct step *step, quern_status status, struct b
 }
 
 static void run(const struct step *step, function *call, const quern_cross_entropy_args *args) {
-    struct buffer workspace;
+    struct buffer workspace CLOSED_BY(buffer_close);
     size_t bytes;
     check_ok(quern_cross_entropy_workspace(step->device->quern, args, &bytes));
     buffer_open(&workspace, step->device, bytes, 16, NULL);
     check_outcome(step, call(step, args, bytes ? workspace.data : NULL, bytes), &workspace);
-    buffer_close(&workspace);
 }
 
 /* ---- in several calls ---- */

@@ -193,11 +193,10 @@ void quantize_device_open(struct test_device *device) {
 
 void quantize_each_types(void (*body)(const struct test_device *device, quern_dtype input, quern_dtype output)) {
     static const quern_dtype inputs[] = {QUERN_F32, QUERN_F16, QUERN_BF16}, outputs[] = {QUERN_E4M3, QUERN_E5M2};
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     quantize_device_open(&device);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) body(&device, inputs[i], outputs[k]);
-    device_close(&device);
 }
 
 void quantize_check_way(struct quantize_case *q, unsigned way, const char *what) {

@@ -153,10 +153,9 @@ static void check_published(const struct published *p) {
         elements += counts[tensors];
     }
     SCOPED struct adam_element *reference = zeroed((size_t)elements * sizeof *reference);
-    struct adam_problem problem;
-    struct adam_session session;
+    struct adam_session session CLOSED_BY(adam_session_close);
     OPEN_ROW(device, row);
-    adam_make(&problem, &args, counts, tensors);
+    OPEN_ADAM(problem, &args, counts, tensors);
     begin(p, &problem, reference);
     adam_session_open(&session, &device, &problem);
     for (int64_t step = 1; step <= p->steps; step++) {
@@ -167,8 +166,6 @@ static void check_published(const struct published *p) {
         adam_session_read(&session, &problem);
         check_elements(p, &problem, reference, step);
     }
-    adam_session_close(&session);
-    adam_free(&problem);
 }
 
 static void check_those_of(const char *whose) {

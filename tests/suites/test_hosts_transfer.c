@@ -29,7 +29,7 @@ Test(hosts_transfer, both_directions_move_at_once) {
 TEST_RANKS_FOR(hosts_transfer, beside_exchanges, for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0)), .kind = RANK_BOTH,
                .count = 5, .hosts = hosts) {
     enum { BYTES = 300000 };
-    struct rank_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     quern_group *group = bench.group;
     const int to = (rank->rank + 1) % rank->ranks, from = (rank->rank + rank->ranks - 1) % rank->ranks;
@@ -48,7 +48,6 @@ TEST_RANKS_FOR(hosts_transfer, beside_exchanges, for (int hosts = 0; hosts <= 3;
             rank_check(rank, in[i] == (unsigned char)(round * 16 + from), "round %d: byte %d is %d", round, i, in[i]);
     }
     rank_ok(rank, quern_transfer_destroy(transfer));
-    rank_bench_close(&bench);
     return QUERN_OK;
 }
 

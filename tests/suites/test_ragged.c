@@ -240,7 +240,7 @@ static unsigned char way_value(int64_t call, int from, int to) { return (unsigne
 /* Some ranks have a private output, or check overlaps: they do not offer the same ways as the others. */
 TEST_BODY_FOR(ragged, ways_change_from_call_to_call, for (int ranks = 2; ranks <= WAY_RANKS; ranks++), .kind = RANK_BOTH,
               .count = ranks) {
-    struct rank_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     const int ranks = rank->ranks, me = rank->rank;
     SCOPED unsigned char *input = zeroed(WAY_RANKS * WAY_BYTES), *private_output = zeroed(WAY_RANKS * WAY_BYTES);
     rank_bench_begin(rank, &bench);
@@ -267,7 +267,6 @@ TEST_BODY_FOR(ragged, ways_change_from_call_to_call, for (int ranks = 2; ranks <
                 rank_check(rank, is == value, "call %lld: byte %d from rank %d is %d, not %d", (long long)call, i, peer, is, value);
             }
     }
-    rank_bench_close(&bench);
 }
 
 /* ---- ranks that lie, with valid digests ---- */
@@ -568,7 +567,7 @@ TEST_BENCH(ragged, memory_freed_under_a_plan, .kind = RANK_BOTH, .count = MEMBER
 
 /* The same range, registered anew, is other memory: the plan keeps the addresses at which it has found the peers' parts. */
 TEST_BODY(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .count = MEMBERS) {
-    struct rank_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     struct one_exchange call;
     quern_ragged_plan *plan;
     SCOPED void *memory = calloc(1, WORKSPACE);
@@ -584,7 +583,6 @@ TEST_BODY(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .c
     rank_status(rank, quern_ragged_plan_run(plan, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "the plan's output is in symmetric memory that was freed");
     rank_ok(rank, quern_ragged_plan_destroy(plan));
-    rank_bench_close(&bench);
 }
 
 /* Plans of parts of the group, created by all ranks at once: ranks 0 and 2, and rank 1 alone. */

@@ -196,12 +196,11 @@ Test(ragged_cuda, large_and_small_slices) {
 
 /* The driver copies pageable memory in pieces of 64 KiB. */
 Test(ragged_cuda, metadata_of_several_pieces) {
-    struct ragged_case c;
+    struct ragged_case c CLOSED_BY(ragged_case_close);
     OPEN_BENCH((struct gpu_group_options){.ranks = 2, .workspace = 4 * WORKSPACE});
     open_case(&c, &bench, 4200, (struct ragged_choice){.row_bytes = 4, .updates = 4200, .largest = 2, .everyone = true}, false);
     c.is_int64 = true;
     run_case(&c, &bench, ON_HOST);
-    ragged_case_close(&c);
 }
 
 /* The entry is one block.  The copy has as many as its bytes can occupy, of those that it may use: at most 16 by default, or 32. */
@@ -266,7 +265,7 @@ Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
     enum { CALLS = 24 };
     static struct ragged_case cases[CALLS];
     OPEN_BENCH((struct gpu_group_options){.ranks = 4});
-    struct ragged_case whole;
+    struct ragged_case whole CLOSED_BY(ragged_case_close);
     size_t bytes;
     open_case(&whole, &bench, 1, (struct ragged_choice){.everyone = true}, false);
     for (int i = 0; i < CALLS; i++) {
@@ -280,7 +279,6 @@ Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
     }
     ragged_case_compare(&whole, bench.of, "after 24 calls");
     for (int i = 0; i < CALLS; i++) ragged_case_close(&cases[i]);
-    ragged_case_close(&whole);
 }
 
 /* The same slices, from other rows of the input. */
@@ -323,7 +321,7 @@ Test(ragged_cuda, a_captured_call_is_replayed_with_other_metadata) {
 
 Test(ragged_cuda, a_captured_plan_is_replayed) {
     struct gpu_replay replay;
-    struct ragged_case c;
+    struct ragged_case c CLOSED_BY(ragged_case_close);
     quern_ragged_plan *plans[MOST_GPU_RANKS];
     size_t bytes;
     OPEN_BENCH((struct gpu_group_options){.ranks = 4});
@@ -339,7 +337,6 @@ Test(ragged_cuda, a_captured_plan_is_replayed) {
     ragged_case_compare(&c, bench.of, "replayed a hundred times");
     gpu_group_close_replay(&group, &replay);
     for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-    ragged_case_close(&c);
 }
 
 static void wait_for_leave(void *user) {
@@ -355,7 +352,7 @@ static void *give_leave_soon(void *user) {
 /* A plan is destroyed while a graph with a run of it is held up in the streams. */
 Test(ragged_cuda, a_plan_is_kept_until_its_graphs_have_run) {
     struct gpu_replay replay;
-    struct ragged_case c;
+    struct ragged_case c CLOSED_BY(ragged_case_close);
     quern_ragged_plan *plans[MOST_GPU_RANKS];
     size_t bytes;
     pthread_t thread;
@@ -379,12 +376,11 @@ Test(ragged_cuda, a_plan_is_kept_until_its_graphs_have_run) {
     check_ok(quern_ragged_plan_destroy(plans[1]));
     gpu_group_synchronize(&group);
     gpu_group_close_replay(&group, &replay);
-    ragged_case_close(&c);
 }
 
 Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
     struct gpu_replay replay;
-    struct ragged_case c;
+    struct ragged_case c CLOSED_BY(ragged_case_close);
     OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     open_case(&c, &bench, 5, (struct ragged_choice){.everyone = true, .updates = 1}, false);
     struct ragged_arguments arguments CLOSED_BY(ragged_arguments_close);
@@ -402,5 +398,4 @@ Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
     gpu_group_close_replay(&group, &replay);
     for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
     run_case(&c, &bench, ON_HOST);  /* the group is still usable */
-    ragged_case_close(&c);
 }
