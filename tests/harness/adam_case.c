@@ -73,8 +73,7 @@ static void set_pointer(quern_adam_tensor *tensor, int arena, unsigned char *poi
 int for_each_adam_row(adam_row_test *body) {
     int rows = 0;
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row), rows++) {
-        struct test_device device CLOSED_BY(device_close);
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         body(&device, row);
     }
     check(rows > 0, "%s has no row", test_target());

@@ -11,13 +11,13 @@ const char *error_detail(void) {
     return detail;
 }
 
-quern_device *cpu_open(void) {
+quern_device *open_on(quern_device_kind kind, int ordinal) {
     quern_device *device;
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    check_ok(quern_device_open(kind, ordinal, &device));
     return device;
 }
 
-void cpu_close(quern_device **device) { quern_device_close(*device); }
+void close_opened(quern_device **device) { quern_device_close(*device); }
 
 quern_device_info info_of(const quern_device *device) {
     quern_device_info info = QUERN_DEVICE_INFO_INIT;

@@ -52,10 +52,11 @@ void check_status_of(quern_status status, quern_status expected, const char *cal
 #define check_refused(call, expected, text) do { check_status(call, expected); check_detail(text); } while (0)
 void check_detail(const char *text);
 
-/* Declares a CPU that is open until the end of the scope. */
-#define OPEN_CPU(device) quern_device *device CLOSED_BY(cpu_close) = cpu_open()
-quern_device *cpu_open(void);
-void cpu_close(quern_device **device);
+/* Declares a device that is open until the end of the scope. */
+#define OPEN_ON(device, kind, ordinal) quern_device *device CLOSED_BY(close_opened) = open_on(kind, ordinal)
+#define OPEN_CPU(device) OPEN_ON(device, QUERN_CPU, 0)
+quern_device *open_on(quern_device_kind kind, int ordinal);
+void close_opened(quern_device **device);
 
 quern_device_info info_of(const quern_device *device);
 

@@ -16,8 +16,7 @@ enum { LOGITS = 1, LABELS = 2, UPSTREAM = 3, WEIGHTS = 4, CUTS = 5, OF_LOG_PROB 
 void for_each_cross_entropy_row(cross_entropy_row_test *body) {
     int rows = 0;
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row), rows++) {
-        struct test_device device CLOSED_BY(device_close);
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         body(&device, row);
     }
     check(rows > 0, "%s has no row", test_target());

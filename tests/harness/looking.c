@@ -86,9 +86,8 @@ char *find_line(const char *text, const char *part, const char *other, int n) {
 int count_lines(const char *text, const char *part, const char *other) {
     int count = 0;
     for (const char *at = text; *at;) {
-        char *line = take_line(at, &at);
+        SCOPED char *line = take_line(at, &at);
         count += strstr(line, part) && strstr(line, other);
-        free(line);
     }
     return count;
 }

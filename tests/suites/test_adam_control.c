@@ -312,8 +312,7 @@ static void check_told(const struct test_device *device, const quern_adam_args *
 Test(adam_control, the_log_tells_once_that_m_stops_short) {
     const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const struct quern_kernel *wide = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
-    OPEN_DEVICE(device, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_ADAM);
     quern_adam_args args = adam_args_of(row), of_wide = adam_args_of(wide);
     args.beta1 = of_wide.beta1 = 0.99;
     check_told(&device, &args, true, 0);      /* nobody listens */

@@ -141,11 +141,9 @@ Test(answers, can_be_switched_off) {
 Test(answers, are_asked_unless_the_switch_is_off) {
     static const char *const values[] = {"1", ""};
     for (size_t i = 0; i < COUNT(values); i++) {
-        quern_device *device;
         setenv("QUERN_KNOWN_ANSWERS", values[i], 1);
-        check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+        OPEN_ON(device, QUERN_CUDA, 0);
         check(device->checks_answers, "not checked with \"%s\"", values[i]);
-        quern_device_close(device);
     }
 }
 

@@ -565,8 +565,7 @@ Test(barrier_cuda, each_device_of_a_call_must_be_prepared) {
     quern_group_args args[PAIR];
     for (int rank = 0; rank < PAIR; rank++) {
         char text[160];
-        quern_device *device;
-        check_ok(quern_device_open(QUERN_CUDA, group.device[rank].ordinal, &device));
+        OPEN_ON(device, QUERN_CUDA, group.device[rank].ordinal);
         pair_args(&group, args);
         args[rank].device = device;
         snprintf(text, sizeof text, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first", device->label);
@@ -575,7 +574,6 @@ Test(barrier_cuda, each_device_of_a_call_must_be_prepared) {
         refuse_pair(args, rank, QUERN_NOT_PREPARED, text);
         check_ok(quern_prepare(device, QUERN_BARRIER));
         create_pair(args);
-        quern_device_close(device);
     }
 }
 

@@ -32,17 +32,14 @@ Test(device, there_are_as_many_as_expected) {
 /* A CPU target that is not the machine's best is forced by QUERN_KERNEL=*__target in the runner's environment. */
 Test(device, the_expected_target_serves) {
     for (int i = 0; i < device_count(); i++) {
-        quern_device *device;
-        check_ok(quern_device_open(test_kind(), i, &device));
+        OPEN_ON(device, test_kind(), i);
         const quern_device_info info = info_of(device);
         check(!strcmp(info.target, test_target()), "device %d is served by %s instead of %s", i, info.target, test_target());
-        quern_device_close(device);
     }
 }
 
 Test(device, describes_itself) {
-    quern_device *device;
-    check_ok(quern_device_open(test_kind(), 0, &device));
+    OPEN_ON(device, test_kind(), 0);
     const quern_device_info info = info_of(device);
     check(info.size == QUERN_STRUCT_SIZE(info) && info.kind == test_kind() && info.ordinal == 0, "other facts");
     check(strlen(info.name) > 2 && strlen(info.target) > 2, "name \"%s\", target \"%s\"", info.name, info.target);
@@ -52,7 +49,6 @@ Test(device, describes_itself) {
               info.compute_capability, (long long)info.shared_bytes);
     else
         check(info.compute_capability == 0 && info.shared_bytes == 0, "a CPU with compute capability");
-    quern_device_close(device);
 }
 
 /* One line per target of the device's kind, "usable" or the reason why not. */
@@ -399,11 +395,9 @@ static void set_driver(int version) {
 /* The oldest driver that the build names for its images loads them all: the emulator refuses those of a newer ABI or PTX. */
 Test(device, the_oldest_driver_of_its_images_serves) {
     if (test_kind() != QUERN_CUDA || !getenv("QUERN_EMULATOR")) cr_skip_test("no driver whose version could be set");
-    quern_device *device;
     set_driver(images_of_target().driver);
-    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    OPEN_ON(device, QUERN_CUDA, 0);
     check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE));
-    quern_device_close(device);
 }
 
 /* The driver before it has all functions.  The device does not open, since nothing could be loaded there. */
@@ -463,10 +457,8 @@ Test(device, every_capability_is_served_as_documented) {
     setenv("QUERN_EMULATOR", machine, 1);
     unsetenv("QUERN_EMULATOR_SHARED_KB");
     for (int i = 0; i < count; i++) {
-        quern_device *device;
-        check_ok(quern_device_open(QUERN_CUDA, i, &device));
+        OPEN_ON(device, QUERN_CUDA, i);
         const quern_device_info info = info_of(device);
         check(!strcmp(info.target, targets[i]), "%s is served by %s, documented is %s", capabilities[i], info.target, targets[i]);
-        quern_device_close(device);
     }
 }

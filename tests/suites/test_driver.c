@@ -92,9 +92,8 @@ Test(driver, a_gpu_that_serves_no_process) {
 /* A GPU that fits no kernel can be opened and described; quern_prepare reports why it has no kernels. */
 Test(driver, a_gpu_without_kernels) {
     if (strcmp(driver(), "unknown")) cr_skip_test("QUERN_TEST_DRIVER is not unknown");
-    quern_device *device;
     char report[4096];
-    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    OPEN_ON(device, QUERN_CUDA, 0);
     const quern_device_info info = info_of(device);
     check(!strcmp(info.target, "none"), "%s serves", info.target);
     quern_device_report(device, report, sizeof report);
@@ -105,5 +104,4 @@ Test(driver, a_gpu_without_kernels) {
     quern_adam_args args = ADAM_ARGS(ADAM_DTYPES(QUERN_F32), .step = 1);
     quern_adam_explain(device, &args, report, sizeof report);
     check(strstr(report, "needs compute capability") && strstr(report, "no adam kernel serves"), "%s", report);
-    quern_device_close(device);
 }

@@ -86,11 +86,10 @@ static void check_written(struct scene *scene, const char *operation, const stru
         const struct written *each = &expected[i];
         const bool is_output = !strcmp(each->access, "out");
         size_t bytes;
-        void *data = read_tensor(file_of(scene, operation, each->access), each->name, each->dtype, each->shape, &bytes);
+        SCOPED void *data = read_tensor(file_of(scene, operation, each->access), each->name, each->dtype, each->shape, &bytes);
         const void *wanted = is_output ? buffer_read(buffer_at(scene, each->data)) : each->data;
         check(!memcmp(data, wanted, bytes), "%s %s has other bytes", each->access, each->name);
         outputs += is_output;
-        free(data);
     }
     check(tensors_in(file_of(scene, operation, "in")) == count - outputs, "%d inputs", tensors_in(file_of(scene, operation, "in")));
     check(tensors_in(file_of(scene, operation, "out")) == outputs, "%d outputs", tensors_in(file_of(scene, operation, "out")));

@@ -162,14 +162,13 @@ static void cross_entropy(struct scene *scene) {
         quern_cross_entropy_args args = loss_of(scene, full, true);
         size_t bytes;
         CALL(scene, quern_cross_entropy_workspace(scene->device, &args, &bytes));
-        void *workspace = malloc(bytes);
+        SCOPED void *workspace = malloc(bytes);
         CALL(scene, quern_cross_entropy(scene->device, &args, workspace, bytes, NULL));
         args.stats = take(scene, sizeof *args.stats * (size_t)args.rows);
         CALL(scene, quern_cross_entropy_stats(scene->device, &args, workspace, bytes, NULL));
         CALL(scene, quern_cross_entropy_combine(scene->device, &args, args.stats, 1, workspace, bytes, NULL));
         args.grad = take(scene, (size_t)elements(scene) * quern_dtype_bytes(scene->dtype));
         CALL(scene, quern_cross_entropy_gradient(scene->device, &args, workspace, bytes, NULL));
-        free(workspace);
     }
 }
 
@@ -432,7 +431,7 @@ static void call_in(struct post *post, size_t call, const struct environment *en
     rank_check(post->rank, !changed, "call %zu %s: other %s", call, environment->name, changed);
 }
 
-static quern_status be_rank(struct rank *rank) {
+TEST_RANKS_FOR(environment, operations_of_ranks, make_values();, .kind = RANK_THREADS, .count = RANKS) {
     static const int64_t counts[] = {5000, MOST_COUNT};
     static struct post posts[RANKS];
     static char usual[RANKS][2][PART + sizeof posts->numbers], found[RANKS][PART + sizeof posts->numbers];
@@ -459,7 +458,3 @@ static quern_status be_rank(struct rank *rank) {
     return quern_group_destroy(post->group);
 }
 
-Test(environment, operations_of_ranks) {
-    make_values();
-    check_ranks(.kind = RANK_THREADS, .count = RANKS, .function = be_rank);
-}

@@ -356,7 +356,7 @@ static int option_of(int socket_, int level, int name) {
 }
 
 /* Every connection with another host, and for longer than a host may be silent. */
-static void idle(struct rank *rank, quern_group *group) {
+TEST_GROUP(hosts, connections_are_kept_alive, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     int connections = 0;
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     for (int file = 3; file < 256 && !rank->transports; file++) {  /* UCX has sockets of its own */
@@ -374,8 +374,6 @@ static void idle(struct rank *rank, quern_group *group) {
                "%d connections: expected two for each pair, and one of monitors", connections);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
 }
-
-Test(hosts, connections_are_kept_alive) { check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .in_group = idle); }
 
 /* ---- arguments ---- */
 

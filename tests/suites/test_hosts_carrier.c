@@ -59,8 +59,7 @@ Test(hosts_carrier, the_walk_gives_reasons) {
          "no transport for data between the hosts: stand-in: rank 2 has other tags or sizes than rank 0"},
         {{"stand-in", "stand-in", "sockets"}, 0, 0, QUERN_NOT_SUPPORTED, "sockets: rank 0: its transports do not name it"},
     };
-    for (size_t i = 0; i < COUNT(wishes); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = choose, .user = &wishes[i], .carrier = &borrows);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = choose, RANKS_EACH(wishes), .carrier = &borrows);
 }
 
 Test(hosts_carrier, one_thread_at_a_time) {
@@ -72,17 +71,13 @@ Test(hosts_carrier, one_thread_at_a_time) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = choose, .user = &processes, .carrier = &alone);
 }
 
-static void split(struct rank *rank, quern_group *group) {
+TEST_GROUP(hosts_carrier, a_part_goes_over_sockets, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .carrier = &borrows) {
     quern_group *part;
     rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &(int){-rank->rank}, &part));
     rank_check_report(rank, part, "hosts 0 and 1: sockets, since");
     rank_check_report(rank, part, "another; stand-in: the group is split off");
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(i % 2 ? group : part, NULL, NULL));
     rank_ok(rank, quern_group_destroy(part));
-}
-
-Test(hosts_carrier, a_part_goes_over_sockets) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .in_group = split, .carrier = &borrows);
 }
 
 /* ---- more ranks than sockets serve ---- */
@@ -100,27 +95,21 @@ Test(hosts_carrier, ranks_that_are_too_many_for_sockets) {
         {{"stand-in", "stand-in", "stand-in"}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since"},
     };
     quern_most_over_sockets = 2;
-    for (size_t i = 0; i < COUNT(wishes); i++)
-        check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .function = choose, .user = &wishes[i], .carrier = &borrows);
+    check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .function = choose, RANKS_EACH(wishes), .carrier = &borrows);
     quern_most_over_sockets = 3;
     check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .function = choose, .carrier = &borrows,
                 .user = &((struct wish){{NULL}, 7, 0, QUERN_OK, "hosts 0 and 1: sockets, since"}));
 }
 
 /* Of a part, or of what is left of a group, the carrier has other ranks. */
-static void divide(struct rank *rank, quern_group *group) {
+TEST_GROUP_FOR(hosts_carrier, parts_that_are_too_large_for_sockets,
+               quern_most_over_sockets = 2; for (int splits = 0; splits < 2; splits++), .kind = RANK_PROCESSES, .count = 3,
+               .hosts = 2, .met = true, .user = &(bool){splits}, .carrier = &borrows) {
     const bool splits = *(const bool *)rank->user;
     quern_group *part = NULL;
     const quern_status status = splits ? quern_group_split(&group, 1, &(int){0}, &(int){0}, &part)
                                        : quern_group_shrink(&group, 1, &part);
     rank_refused(rank, status, QUERN_NOT_SUPPORTED, TOO_MANY);
-}
-
-Test(hosts_carrier, parts_that_are_too_large_for_sockets) {
-    quern_most_over_sockets = 2;
-    for (int splits = 0; splits < 2; splits++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .in_group = divide, .met = true, .user = &(bool){splits},
-                    .carrier = &borrows);
 }
 
 /* 64 ranks are as many as sockets serve. */

@@ -103,7 +103,7 @@ static const struct parting partings[] = {
 TEST_BODY(hosts_collective_ends, ranks_that_part, .kind = RANK_BOTH, .count = 4, .hosts = 2, RANKS_EACH(partings)) {
     const struct parting *parting = rank->user;
     float input[4] = {0}, output[4];
-    struct rank_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = 4, .input = input, .output = output);
     rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
     rank_ok(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL));
@@ -111,13 +111,11 @@ TEST_BODY(hosts_collective_ends, ranks_that_part, .kind = RANK_BOTH, .count = 4,
     if (rank->rank == parting->by) {
         if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(bench.group, "it is Friday"));
         if (parting->how == STAYS_AWAY) rank_line_up(rank);
-        rank_bench_close(&bench);
         return;
     }
     args.timeout = parting->how == STAYS_AWAY && rank->rank == parting->by - 1 ? 0.3 : RANK_LIMIT;
     rank_refused(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL), parting->status, parting->detail);
     if (parting->how == STAYS_AWAY) rank_line_up(rank);
-    rank_bench_close(&bench);
 }
 
 /* ---- a workspace that only some have ---- */

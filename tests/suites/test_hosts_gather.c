@@ -209,16 +209,12 @@ TEST_RANKS_FOR(hosts_gather, a_slot_that_two_ranks_have,
 
 /* ---- more ranks than sockets serve ---- */
 
-static void be_too_many(struct rank *rank) {
+TEST_BODY_FOR(hosts_gather, ranks_that_are_too_many_for_sockets, quern_most_over_sockets = 2;, .kind = RANK_BOTH, .count = 3,
+              .hosts = 2, .shared_bytes = sizeof(struct gather_store)) {
     struct gatherer gatherer = {.rank = rank};
     quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
     rank_hosts_args(&args)->transports = "sockets";
     rank_refuse_group(rank, &args, QUERN_NOT_SUPPORTED, "3 ranks of several hosts: sockets serve up to 2");
-}
-
-Test(hosts_gather, ranks_that_are_too_many_for_sockets) {
-    quern_most_over_sockets = 2;
-    check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .body = be_too_many, .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- addresses ---- */

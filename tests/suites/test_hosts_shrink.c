@@ -135,7 +135,8 @@ TEST_RANKS(hosts_shrink, without_the_carrier, .kind = RANK_PROCESSES, .count = 4
     return QUERN_OK;
 }
 
-static quern_status shrink_many(struct rank *rank) {
+/* Sets of more than two words. */
+TEST_RANKS_FOR(hosts_shrink, many_ranks, quern_most_over_sockets = 66;, .kind = RANK_THREADS, .count = 66, .hosts = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_line_up(rank);
@@ -147,12 +148,6 @@ static quern_status shrink_many(struct rank *rank) {
     rank_ok(rank, quern_group_destroy(group));
     for (int i = 0; i < 5; i++) rank_ok(rank, quern_barrier(new, NULL, NULL));
     return quern_group_destroy(new);
-}
-
-/* Sets of more than two words. */
-Test(hosts_shrink, many_ranks) {
-    quern_most_over_sockets = 66;
-    check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .function = shrink_many);
 }
 
 TEST_RANKS(hosts_shrink, keeps_the_limits, .kind = RANK_PROCESSES, .count = 3, .hosts = 2) {

@@ -28,10 +28,8 @@ static quern_adam_plan *use_plan(quern_device *device, const cuda_pointer *array
 
 /* Opens a device and asks its kernels of Adam for known answers. */
 static void ask_for_answers(int ordinal) {
-    quern_device *another;
-    check_ok(quern_device_open(QUERN_CUDA, ordinal, &another));
+    OPEN_ON(another, QUERN_CUDA, ordinal);
     check_ok(quern_prepare(another, QUERN_ADAM));
-    quern_device_close(another);
 }
 
 Test(idle_cuda, answers_and_plans_wait_for_no_launch) {

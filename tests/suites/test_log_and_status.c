@@ -116,8 +116,7 @@ static void keep(void *user, quern_log_level level, const char *line) {
 /* Opens a device, uses two kernels twice and makes a mistake. */
 static void do_things(void) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 2, .vocab = 10);
-    OPEN_DEVICE(device, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     cross_entropy_check_case(&device, &c);
     cross_entropy_check_case(&device, &c);
     check_status(quern_cross_entropy(device.quern, NULL, NULL, 0, NULL), QUERN_NULL_POINTER);

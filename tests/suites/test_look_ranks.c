@@ -193,9 +193,8 @@ Test(look_ranks, each_wait_is_within_the_call_that_it_names) {
         check(i >= LATE || count_lines(text, "\"cat\":\"wait\"", part) >= 1, "no wait of %s", calls[i]);
     }
     for (int i = 0, waits = count_lines(text, "\"cat\":\"wait\"", ""); i < waits; i++) {
-        char *wait = find_line(text, "\"cat\":\"wait\"", "", i);
+        SCOPED char *wait = find_line(text, "\"cat\":\"wait\"", "", i);
         check(is_in_its_call(text, wait), "%s", wait);
-        free(wait);
     }
 }
 

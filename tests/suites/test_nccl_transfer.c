@@ -79,29 +79,26 @@ TEST_GPU_PAIR(nccl_transfer, the_stream_has_the_highest_priority, TWO_HOSTS) {
 }
 
 /* More than a group of NCCL takes: 2,049 messages, the last one alone. */
-TEST_RANKS(nccl_transfer, more_than_a_group_takes, TWO_HOSTS) {
+TEST_SIDE(nccl_transfer, more_than_a_group_takes, TWO_HOSTS) {
     enum { MANY = 2049, EACH = 8 };
-    struct nccl_side side;
     static quern_transfer_item items[MANY];
     static unsigned char bytes[MANY * EACH];
-    nccl_open(&side, rank, 60);
-    unsigned char *memory = nccl_allocate(&side, MANY * EACH);
+    unsigned char *memory = nccl_allocate(side, MANY * EACH);
     for (int i = 0; i < MANY; i++) {
         const int at = rank->rank ? MANY - 1 - i : i;  /* in opposite orders */
         items[i] = transfer_item(rank->rank, !rank->rank, (uint64_t)at * 3, memory + at * EACH, EACH);
     }
     for (int i = 0; i < MANY * EACH; i++) bytes[i] = rank->rank ? 0 : (unsigned char)(i / EACH * 7 + i);
-    nccl_put(&side, memory, bytes, MANY * EACH);
-    quern_transfer *transfer = transfer_prepare(rank, side.group, KEY, items, MANY);
-    rank_ok(rank, transfer_run(transfer, side.stream, 0));
-    nccl_get(&side, bytes, memory, MANY * EACH);
+    nccl_put(side, memory, bytes, MANY * EACH);
+    quern_transfer *transfer = transfer_prepare(rank, side->group, KEY, items, MANY);
+    rank_ok(rank, transfer_run(transfer, side->stream, 0));
+    nccl_get(side, bytes, memory, MANY * EACH);
     for (int i = 0; i < MANY * EACH; i++)
         rank_check(rank, bytes[i] == (unsigned char)(i / EACH * 7 + i), "byte %d is %d", i, bytes[i]);
     rank_check(rank, nccl_ask("quern_standin_operations") == MANY, "NCCL has %ld operations", nccl_ask("quern_standin_operations"));
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    nccl_release(&side, memory);
-    return nccl_close(&side);
+    nccl_release(side, memory);
 }
 
 /* Two windows on one base: sends may overlap each other.  And copies within the rank beside them. */

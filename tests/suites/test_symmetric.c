@@ -330,7 +330,7 @@ TEST_BODY_FOR(symmetric, when_one_rank_fails_all_do_and_learn_why, for (size_t i
 }
 
 /* Rank 1 comes when the limit of another rank has ended. */
-static quern_status miss_an_allocation(struct rank *rank) {
+TEST_RANKS(symmetric, late_ranks_poison_the_group, .kind = RANK_BOTH, .count = 3) {
     quern_group *group = rank_group_met(rank, 0.3);
     size_t bytes = 10;
     void *pointer;
@@ -343,8 +343,6 @@ static quern_status miss_an_allocation(struct rank *rank) {
     rank_check(rank, count_mappings("memfd:quern") == 0, "%d mappings are left", count_mappings("memfd:quern"));
     return quern_group_destroy(group);
 }
-
-Test(symmetric, late_ranks_poison_the_group) { check_ranks(.kind = RANK_BOTH, .count = 3, .function = miss_an_allocation); }
 
 /* ---- registration ---- */
 

@@ -218,7 +218,7 @@ TEST_DEVICE(tasks, conversions_of_saved_states) {
         size_t bytes;
         OPEN_ADAM(problem, &from, &counts[i], 1);
         check_ok(quern_adam_saved_bytes(device->quern, &problem.args, &bytes));
-        void *saved = zeroed(bytes);
+        SCOPED void *saved = zeroed(bytes);
         check_ok(quern_adam_save(device->quern, &problem.args, saved, bytes));
         adam_free(&problem);
         adam_make(&problem, &to, &counts[i], 1);
@@ -228,6 +228,5 @@ TEST_DEVICE(tasks, conversions_of_saved_states) {
         const int64_t one = (first + PIECE - 1) / PIECE, two = (second + PIECE - 1) / PIECE, both[] = {one, two, one, two};
         snprintf(what, sizeof what, "%lld elements", (long long)counts[i]);
         check_seen(second ? both : (int64_t[]){one, one}, second ? 4 : 2, what);  /* of m and v */
-        free(saved);
     }
 }

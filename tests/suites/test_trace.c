@@ -147,9 +147,8 @@ TEST_BENCH(trace, traces_follow_each_other) {
         check_ok(quern_trace_begin(bench->path));
         for (int i = 0; i < round; i++) check_ok(bench_step(bench));
         check_ok(quern_trace_end());
-        char *text = read_trace(bench);
+        SCOPED char *text = read_trace(bench);
         check(count_lines(text, "\"cat\":\"operation\"", "adam") == round, "round %d: %s", round, text);
-        free(text);
     }
 }
 
@@ -373,13 +372,12 @@ static void check_kernels(const char *text, int kernels, double before, double a
     check(count_lines(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"") == kernels, "%d kernels",
           count_lines(text, "\"cat\":\"kernel\"", "\"ph\":\"X\""));
     for (int i = 0; i < kernels; i++) {
-        char *line = find_line(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"", i);
+        SCOPED char *line = find_line(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"", i);
         const double begin = number_in(line, "\"ts\":"), end = begin + number_in(line, "\"dur\":");
         check(strstr(line, "adam_"), "%s", line);
         check(last <= begin + 1 && begin <= end && end <= after + 1, "kernel %d is from %f to %f: expected from %f to %f", i, begin,
               end, last, after);
         last = end;
-        free(line);
     }
 }
 
