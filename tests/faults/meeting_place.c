@@ -40,13 +40,6 @@ static const char *a_name(void) {
     return name;
 }
 
-static bool write_file(const char *path, const void *contents, size_t bytes) {
-    int file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
-    bool good = file >= 0 && write(file, contents, bytes) == (ssize_t)bytes;
-    if (file >= 0) close(file);
-    return good;
-}
-
 /* ---- groups that form despite the remains ---- */
 
 struct meeting {
@@ -115,7 +108,7 @@ static const char *replace_remains(void) {
         const char *name = a_name();
         memset(contents, remains[i].fill, sizeof contents);
         memcpy(contents, remains[i].begin, strlen(remains[i].begin));
-        wrong = write_file(path_of(name), contents, remains[i].bytes) ? check_pair(name) : "no file";
+        wrong = write_file(O_CREAT | O_EXCL, path_of(name), contents, remains[i].bytes) ? check_pair(name) : "no file";
     }
     return wrong;
 }
@@ -233,7 +226,7 @@ static const char *finish_the_words(void) {
 static bool make_link_to(const char *target, const char *path) { return symlink(target, path) == 0; }
 static bool make_dangling_link(const char *path) { return make_link_to("/dev/shm/quern.nowhere", path); }
 static bool make_folder(const char *path) { return mkdir(path, 0700) == 0; }
-static bool make_open_file(const char *path) { return write_file(path, "mine", 4) && chmod(path, 0660) == 0; }
+static bool make_open_file(const char *path) { return write_file(O_CREAT | O_EXCL, path, "mine", 4) && chmod(path, 0660) == 0; }
 
 static bool is_same(const char *path, const struct stat *before) {
     struct stat after;
@@ -285,7 +278,7 @@ static const char *refuse_a_file_of_another_user(void) {
     char expected[64];
     const char *name = a_name();
     snprintf(expected, sizeof expected, "belongs to user 12345: expected %u", (unsigned)geteuid());
-    if (!write_file(path_of(name), "theirs", 6)) return "no file";
+    if (!write_file(O_CREAT | O_EXCL, path_of(name), "theirs", 6)) return "no file";
     if (chown(path_of(name), 12345, (gid_t)-1) == 0) return check_untouched(name, expected);
     unlink(path_of(name));
     return RUN_SKIPPED;

@@ -312,6 +312,13 @@ void rank_line_up(struct rank *rank) {
     while (__atomic_load_n(rank->arrivals, __ATOMIC_ACQUIRE) < all) rank_sleep(1e-4);
 }
 
+bool write_file(int flags, const char *path, const void *bytes, size_t count) {
+    const int file = open(path, O_WRONLY | flags, 0600);
+    const bool good = file >= 0 && write(file, bytes, count) == (ssize_t)count;
+    if (file >= 0) close(file);
+    return good;
+}
+
 int count_mappings(const char *text) {
     int count = 0;
     char line[512];

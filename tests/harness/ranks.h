@@ -151,6 +151,9 @@ double rank_now(void);              /* seconds */
  */
 static const double RANK_SOON = 300, RANK_LIMIT = 400;
 
+/* Writes these bytes to a file, which is opened with further flags of open.  False: it cannot. */
+bool write_file(int flags, const char *path, const void *bytes, size_t count);
+
 int count_entries(const char *folder);  /* of /proc/self/fd for instance: a number for each descriptor, and two more */
 
 /*

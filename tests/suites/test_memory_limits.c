@@ -23,13 +23,6 @@
 
 static char tree[64];
 
-static bool write_file(const char *path, const char *text) {
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    bool written = file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text);
-    if (file >= 0) close(file);
-    return written;
-}
-
 /* Writes a file below the tree, and makes the directories that lead to it. */
 static void put(const char *name, const char *text) {
     char path[512];
@@ -38,7 +31,7 @@ static void put(const char *name, const char *text) {
         *slash = 0;
         mkdir(path, 0700);
     }
-    check(write_file(path, text), "%s was not written", path);
+    check(write_file(O_CREAT | O_TRUNC, path, text, strlen(text)), "%s was not written", path);
 }
 
 static void begin_tree(void) {
@@ -429,7 +422,7 @@ static bool make_group(const char *mount, const char *limit, const char *value) 
     snprintf(group, sizeof group, "%s/quern.%d", mount, (int)getpid());
     if (access(mount, W_OK) != 0 || mkdir(group, 0700) != 0) return false;
     snprintf(path, sizeof path, "%s/%s", group, limit);
-    if (access(path, W_OK) == 0 && write_file(path, value)) return true;
+    if (access(path, W_OK) == 0 && write_file(O_TRUNC, path, value, strlen(value))) return true;
     rmdir(group);
     return false;
 }
@@ -438,7 +431,7 @@ static bool enter_group(void) {
     char path[192], process[32];
     snprintf(path, sizeof path, "%s/cgroup.procs", group);
     snprintf(process, sizeof process, "%d", (int)getpid());
-    return write_file(path, process);
+    return write_file(O_TRUNC, path, process, strlen(process));
 }
 
 static void remove_group(void) {
