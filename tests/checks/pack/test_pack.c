@@ -41,14 +41,8 @@ static void expect_target(const quern_device *device, const char *target) {
 enum { COUNT = 1000 };
 
 static quern_adam_args adam_args(quern_adam_tensor *tensor) {
-    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_BF16;
-    args.tensors = tensor;
-    args.tensor_count = 1;
-    args.lr = 0.01;
-    args.weight_decay = 0.1;
-    args.step = 1;
-    return args;
+    return (quern_adam_args)ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .tensors = tensor, .tensor_count = 1, .lr = 0.01,
+                                      .weight_decay = 0.1, .step = 1);
 }
 
 /* Takes one step of all-bf16 Adam on a device.  The result holds the new parameters, then m, then v. */
@@ -116,15 +110,10 @@ Test(pack, serves_cross_entropy) {
     buffer_open(&logits, &device, sizeof ones, 0, ones);
     buffer_open(&labels, &device, sizeof label, 0, label);
     buffer_open(&loss, &device, sizeof(float), 0, NULL);
-    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    args.logits_dtype = QUERN_F32;
-    args.labels_dtype = QUERN_INT32;
-    args.reduction = QUERN_REDUCTION_MEAN;
-    args.rows = ROWS;
-    args.vocab = VOCAB;
-    args.logits = args.grad = logits.data;
-    args.labels = labels.data;
-    args.loss = loss.data;
+    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT32,
+                                                       .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB,
+                                                       .logits = logits.data, .grad = logits.data, .labels = labels.data,
+                                                       .loss = loss.data);
     size_t bytes;
     check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
     buffer_open(&workspace, &device, bytes, 0, NULL);
@@ -139,15 +128,13 @@ Test(pack, serves_cross_entropy) {
 /* The pack's kernels are asked like the library's. */
 Test(pack, that_computes_rubbish_is_left_to_the_library) {
     char fault[80];
-    quern_device *device;
     snprintf(fault, sizeof fault, "stores@%s/*:1", pack_target());
     check_ok(quern_load_pack(pack_path()));
-    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    OPEN_ON(device, QUERN_CUDA, 0);
     expect_target(device, pack_target());
     setenv("QUERN_EMULATOR_FAIL", fault, 1);
     check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM));
     expect_target(device, test_target());
-    quern_device_close(device);
 }
 
 /* ---- refusals ---- */
@@ -294,18 +281,16 @@ static void prepare_on_older_driver(int error, quern_status expected, const char
     struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
     const int driver = header->driver, toolkit = driver + 20;
     char value[80];
-    quern_device *device;
     header->toolkit = toolkit;
     seal(bytes);
     snprintf(value, sizeof value, "driver_version:%d", driver);
     setenv("QUERN_EMULATOR_FAIL", value, 1);
     check_ok(load(bytes));
-    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    OPEN_ON(device, QUERN_CUDA, 0);
     if (error) snprintf(value, sizeof value, "driver_version:%d,cuModuleLoadData:%d", driver, error);
     setenv("QUERN_EMULATOR_FAIL", value, 1);
     check_status(quern_prepare(device, QUERN_ADAM), expected);
     if (part) check(strstr(error_detail(), part), "error %d: the detail is \"%s\", expected \"%s\"", error, error_detail(), part);
-    quern_device_close(device);
 }
 
 Test(pack, loads_on_an_older_driver) { prepare_on_older_driver(0, QUERN_OK, NULL); }
@@ -319,13 +304,11 @@ Test(pack, an_older_driver_has_another_fault) { prepare_on_older_driver(999, QUE
 
 /* The driver is as new as the toolkit: its errors stay what they are. */
 Test(pack, a_driver_that_is_new_enough_refuses_the_image) {
-    quern_device *device;
     setenv("QUERN_EMULATOR_FAIL", "cuModuleLoadData:200", 1);
     check_ok(quern_load_pack(pack_path()));
-    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    OPEN_ON(device, QUERN_CUDA, 0);
     check_status(quern_prepare(device, QUERN_ADAM), QUERN_CUDA_ERROR);
     check(strstr(error_detail(), "CUDA_ERROR_INVALID_IMAGE"), "%s", error_detail());
-    quern_device_close(device);
 }
 
 /* A pack that needs a newer driver than there is: the library's kernels serve, and the report says why. */
@@ -333,16 +316,14 @@ Test(pack, one_for_a_newer_driver_is_left_out) {
     struct bytes bytes = read_pack();
     struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
     char report[4096];
-    quern_device *device;
     header->driver = header->toolkit = 14010;
     seal(bytes);
     check_ok(load(bytes));
-    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    OPEN_ON(device, QUERN_CUDA, 0);
     expect_target(device, test_target());
     check_ok(quern_prepare(device, QUERN_ADAM));
     quern_device_report(device, report, sizeof report);
     check(strstr(report, "needs a driver for CUDA 14.1, this one is for CUDA 13.9"), "%s", report);
-    quern_device_close(device);
 }
 
 Test(pack, refuses_damage_anywhere) {
