@@ -153,10 +153,10 @@ static void check_published(const struct published *p) {
         elements += counts[tensors];
     }
     SCOPED struct adam_element *reference = zeroed((size_t)elements * sizeof *reference);
-    struct adam_session session CLOSED_BY(adam_session_close);
     OPEN_ROW(device, row);
     OPEN_ADAM(problem, &args, counts, tensors);
     begin(p, &problem, reference);
+    struct adam_session session CLOSED_BY(adam_session_close);  /* before the device */
     adam_session_open(&session, &device, &problem);
     for (int64_t step = 1; step <= p->steps; step++) {
         advance(p, &problem, reference, step);

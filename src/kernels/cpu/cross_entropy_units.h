@@ -47,7 +47,7 @@ SPECIALISED vector add_vectors(vector *unit) {
 enum powers { POWERS_IN_REACH, POWERS_COMPARED, POWERS_OF_ANY };
 
 struct units_pass {
-    struct portable_terms near, any;   /* for the first of the above, and for the second */
+    struct portable_terms near, far;   /* for the first of the above, and for the second */
     vector lowest, inverse_temperature;
     double power;                      /* of the origin */
 };
@@ -56,7 +56,7 @@ static struct units_pass units_pass_over(double power, float inverse_temperature
     const float near = fabs(power) <= 2 * QUERN_POWERS_REACH ? (float)power : 0.0f;
     return (struct units_pass){
         .near = portable_terms_over(near, 1),
-        .any = portable_terms_over(near, 0),
+        .far = portable_terms_over(near, 0),
         .lowest = vector_broadcast(EXPONENTIAL_LOWEST + near * LN_2),
         .inverse_temperature = vector_broadcast(inverse_temperature),
         .power = power,
@@ -77,7 +77,7 @@ SPECIALISED vector unit_exponential(const struct units_pass *pass, vector y, enu
     if (powers == POWERS_IN_REACH)
         return portable_exponential(y, &pass->near, in_terms);
     if (powers == POWERS_COMPARED)
-        return unless_below(y, pass->lowest, portable_exponential(y, &pass->any, false));
+        return unless_below(y, pass->lowest, portable_exponential(y, &pass->far, false));
     return exponentials_of_any(y, pass->power);
 }
 
@@ -252,7 +252,10 @@ static float sum_tree(float *units, int64_t count) {
     return units[0];
 }
 
-static void grow_units(struct quern_row_tree *tree, struct units *units) {
+/* What follows is once in the code of a type: it costs little beside the strides. */
+#define ONCE static __attribute__((noinline))
+
+ONCE void grow_units(struct quern_row_tree *tree, struct units *units) {
     for (int64_t first = 0, count; first < units->count; first += count) {
         const int level = quern_row_next_level(tree->end, units->count - first);
         count = INT64_C(1) << level;
@@ -261,8 +264,7 @@ static void grow_units(struct quern_row_tree *tree, struct units *units) {
     }
 }
 
-SPECIALISED void finish_units(const struct row *row, int64_t part, const struct largest *largest, quern_row_stats *stats,
-                              bool full) {
+ONCE void finish_units(const struct row *row, int64_t part, const struct largest *largest, quern_row_stats *stats, bool full) {
     bool is_empty = largest->logit == -INFINITY;
     if (part * QUERN_CPU_PART_COLUMNS <= row->label && row->label < part_end(row, part)) {
         const quern_row_stats label = label_stats(row, full);
@@ -274,7 +276,7 @@ SPECIALISED void finish_units(const struct row *row, int64_t part, const struct 
 }
 
 /* The sums of one part; keeps the exponentials of its blocks from the cursor on. */
-SPECIALISED quern_row_stats sum_units(const struct row *row, int64_t part, struct cursor at, bool full) {
+ONCE quern_row_stats sum_units(const struct row *row, int64_t part, struct cursor at, bool full) {
     const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
     struct units units;
     struct largest largest = {-INFINITY, first, end_of_part};
@@ -298,7 +300,7 @@ SPECIALISED quern_row_stats sum_units(const struct row *row, int64_t part, struc
     return stats;
 }
 
-SPECIALISED quern_row_stats sum_row_units(const struct row *row, bool full) {
+ONCE quern_row_stats sum_row_units(const struct row *row, bool full) {
     struct quern_row_tree tree = quern_row_tree_from(0);
     quern_row_stats stats = quern_row_nothing();
     for (int64_t part = 0; part * QUERN_CPU_PART_COLUMNS < row->vocab; part++) {
