@@ -1,7 +1,7 @@
 /*
  * A lesser processor: with QUERN_TEST_CPU=avx2 the library sees no instruction set beyond those that this target requires.
  *
- * The linker sends the library's calls of quern_cpu_features here: $lesser_cpu in tests/tests.ninja.
+ * The linker sends the library's calls of quern_cpu_features here: $harness_calls in tests/tests.ninja.
  */
 
 #include "harness/standard.h"

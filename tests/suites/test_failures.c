@@ -8,7 +8,6 @@
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/failing.h"
-#include "os/lzma.h"
 
 /* ---- operations ---- */
 
@@ -249,35 +248,6 @@ static void close_all(void) {
     }
 
 /* ---- devices ---- */
-
-/* The linker sends the library's calls here: the images that each of hundreds of preparations unpacks are decoded once. */
-bool __real_quern_lzma_decode(struct quern_lzma_contexts contexts, const unsigned char *in, size_t in_bytes, void *scratch,
-                              unsigned char *out, size_t out_bytes);
-bool __wrap_quern_lzma_decode(struct quern_lzma_contexts contexts, const unsigned char *in, size_t in_bytes, void *scratch,
-                              unsigned char *out, size_t out_bytes);
-
-bool __wrap_quern_lzma_decode(struct quern_lzma_contexts contexts, const unsigned char *in, size_t in_bytes, void *scratch,
-                              unsigned char *out, size_t out_bytes) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct decoded {
-        const unsigned char *in;
-        unsigned char out[16 << 20];
-    } decoded[8];
-    struct decoded *one = decoded;
-    bool is_right = true;
-    pthread_mutex_lock(&lock);
-    while (one < decoded + COUNT(decoded) - 1 && one->in && one->in != in) one++;
-    if (one->in == in) {
-        memcpy(out, one->out, out_bytes);
-    } else {
-        is_right = __real_quern_lzma_decode(contexts, in, in_bytes, scratch, out, out_bytes);
-        check(out_bytes <= sizeof one->out, "%zu bytes of images", out_bytes);
-        one->in = in;
-        memcpy(one->out, out, out_bytes);
-    }
-    pthread_mutex_unlock(&lock);
-    return is_right;
-}
 
 static quern_device *opened;
 
