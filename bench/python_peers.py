@@ -2,7 +2,8 @@
 
     python bench/python_peers.py [--threads N]     in an environment with torch and the wheel
 
-Each figure is the least of several turns.  With one thread it is the CPU time of the process, else wall time.
+Each figure is the least of several turns, and a turn is at least a few milliseconds of calls.  With one thread it is the CPU time of
+the process, else wall time.
 """
 
 from __future__ import annotations
@@ -15,17 +16,24 @@ import torch.nn.functional as F
 
 import quern.torch
 
-TURNS = 5
+TURNS = 9
+LEAST_SECONDS = 5e-3   # of a turn
 
 
 def least(clock, *functions) -> list[float]:
     """Milliseconds of each function, which are run in turns."""
+    repeats = []
+    for function in functions:
+        began = time.perf_counter()
+        function()
+        repeats.append(max(1, round(LEAST_SECONDS / (time.perf_counter() - began))))
     times = [float("inf")] * len(functions)
     for _ in range(TURNS):
-        for i, function in enumerate(functions):
+        for i, (function, count) in enumerate(zip(functions, repeats)):
             began = clock()
-            function()
-            times[i] = min(times[i], (clock() - began) * 1e3)
+            for _ in range(count):
+                function()
+            times[i] = min(times[i], (clock() - began) * 1e3 / count)
     return times
 
 
@@ -81,11 +89,7 @@ def overheads(clock) -> list[float]:
              lambda: quern.torch.cross_entropy(given, labels), lambda: F.cross_entropy(given, labels),
              lambda: quern.torch.cross_entropy(logits, labels).backward(), lambda: F.cross_entropy(logits, labels).backward())
 
-    def many(call):
-        for _ in range(1000):
-            call()
-
-    return least(clock, *(lambda call=call: many(call) for call in calls))
+    return [each * 1e3 for each in least(clock, *calls)]
 
 
 def main() -> None:

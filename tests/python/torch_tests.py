@@ -401,6 +401,42 @@ def test_a_parameter_that_is_frozen_for_some_steps():
         assert len(calls) == 1, calls
 
 
+def test_parameters_that_take_turns():
+    """As experts do: as many gradients in each step, of other parameters between the first and the last one."""
+    nets = [[torch.nn.Parameter(torch.randn(5, generator=torch.Generator().manual_seed(i))) for i in range(5)] for _ in range(2)]
+    optimizers = [torch.optim.AdamW(nets[0]), quern.torch.AdamW(nets[1])]
+    for step in range(6):
+        for params, optimizer in zip(nets, optimizers):
+            for i, param in enumerate(params):
+                param.grad = torch.full((5,), i + step + 1.0) if i in (0, 1 + step % 3, 4) else None
+            optimizer.step()
+    for a, b in zip(*nets):
+        torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)
+
+
+def test_one_of_many_parameters_that_needs_a_look():
+    def of_other_memory(param):
+        param.data = param.data.clone()
+
+    def transposed(param):
+        param.grad = param.grad.t().contiguous().t()
+
+    def missing(param):
+        param.grad = None
+
+    nets = [[torch.nn.Parameter(torch.ones(3, 2)) for _ in range(40)] for _ in range(2)]
+    optimizers = [torch.optim.AdamW(nets[0]), quern.torch.AdamW(nets[1])]
+    for step, change in enumerate((None, None, of_other_memory, transposed, None, missing, None)):
+        for params, optimizer in zip(nets, optimizers):
+            for i, param in enumerate(params):
+                param.grad = torch.arange(6.0).reshape(3, 2) + i % 7 + step
+            if change:
+                change(params[30])
+            optimizer.step()
+    for a, b in zip(*nets):
+        torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)
+
+
 def test_groups_and_schedulers():
     nets = [model(), model()]
     optimizers = [kind([{"params": net[0].parameters(), "lr": 3e-3}, {"params": net[2].parameters(), "weight_decay": 0.5}], lr=1e-3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from ctypes import byref, c_size_t, c_void_p
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import NamedTuple, Optional
 
 import torch
@@ -87,14 +87,24 @@ class _List:
     def has_moved(self) -> bool:
         return self.addresses != list(map(_address, self.params if self.is_plain else map(local, self.params)))
 
-    def take_gradients(self, grads: list) -> None:
-        """The list is checked once, with the first gradients; each step gives the addresses of its own."""
+    def take_whole(self, params: list) -> Optional[list]:
+        """The gradients of these parameters, if they are the list's, none has moved, and no gradient needs a look of its own."""
+        if not self.is_plain or not _are_same(params, self.params):
+            return None
+        grads = list(map(_grad, params))
+        if (set(map(type, grads)) != {torch.Tensor} or set(map(_dtype, grads)) != {self.kind.grad_dtype}
+                or not all(map(_is_contiguous, grads)) or list(map(_address, params)) != self.addresses):
+            return None
         self.grads = array("Q", map(_address, grads))
+        return grads
+
+    def set_gradients(self, first: torch.Tensor) -> None:
+        """The list is checked once, with the first gradients; each step gives the addresses of its own."""
         args = self.args
         if not self.plan:
             for row, address in zip(self.rows, self.grads):
                 row.grad = address
-            quern.check(quern.lib.quern_adam_plan_create(place(grads[0])[0], byref(args), byref(self.plan)))
+            quern.check(quern.lib.quern_adam_plan_create(place(first)[0], byref(args), byref(self.plan)))
             args.tensors, args.tensor_count, args.plan = None, 0, self.plan
         args.grads = self.grads.buffer_info()[0]
 
@@ -105,16 +115,15 @@ class _List:
             torch.cuda.synchronize(self.kind.device)
         quern.lib.quern_adam_plan_destroy(self.plan)
 
-    def serves(self, params: list, grads: list) -> bool:
-        """Whether all parameters of a group have gradients that need no look one by one."""
-        if not self.is_plain or len(params) != len(self.params) or params != self.params:
-            return False
-        return (set(map(type, grads)) == {torch.Tensor} and set(map(_dtype, grads)) == {self.kind.grad_dtype}
-                and all(map(torch.Tensor.is_contiguous, grads)))
-
 
 # Of each of many tensors, without a step of the interpreter for each.
-_address, _dtype, _grad = torch.Tensor.data_ptr, attrgetter("dtype"), attrgetter("grad")
+_address, _is_contiguous, _dtype, _grad = torch.Tensor.data_ptr, torch.Tensor.is_contiguous, attrgetter("dtype"), attrgetter("grad")
+
+
+def _are_same(some: list, others: list) -> bool:
+    """Whether these are the same objects: tensors that are equal may be two."""
+    return len(some) == len(others) and all(map(is_, some, others))
+
 
 # The fields of quern_adam_tensor and the keys of a state: PyTorch's own, and those that it does not have.
 _FIELDS = {"m": "exp_avg", "v": "exp_avg_sq", "v_max": "max_exp_avg_sq", "m_scale": "exp_avg_scale", "v_scale": "exp_avg_sq_scale",
@@ -215,11 +224,12 @@ class AdamW(torch.optim.Optimizer):
         self._ready[param] = tuple(state[key].dtype if key in state else None for key in _STATES)
         return state
 
-    def _list(self, number: int, kind: _Kind, params: list, group: dict) -> _List:
-        """The list of these parameters; made again if a tensor has moved, or after a list that has some of them."""
+    def _list(self, number: int, kind: _Kind, params: list, grads: list, group: dict) -> _List:
+        """The list of these parameters, with their gradients; made anew if a tensor has moved, or after a list with some of them."""
         key = number, kind[:3], len(params), id(params[0]), id(params[-1])
         found = self._lists.get(key)
-        if found is None or found.params != params or found.has_moved() or (found.seen != self._made and not found.has_steps()):
+        is_known = found is not None and _are_same(found.params, params) and not found.has_moved()
+        if not is_known or (found.seen != self._made and not found.has_steps()):
             found = self._lists[key] = _List(kind, params, [self.state[param] for param in params], group)
             self._made += 1
             if len(params) == len(group["params"]):
@@ -227,7 +237,7 @@ class AdamW(torch.optim.Optimizer):
             if found.args.master_dtype == _c.QUERN_REMAINDER:
                 for row, state in zip(found.rows, found.states):
                     row.master = local(state[_REMAINDER]).data_ptr()
-        found.seen = self._made
+        found.seen, found.grads = self._made, array("Q", map(_address, grads))
         return found
 
     _made: int = 0   # lists so far
@@ -240,23 +250,21 @@ class AdamW(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        calls = []
-        for number, group in enumerate(self.param_groups):
-            for kind, (params, grads) in self._kinds(number, group).items():
-                calls.append((group, self._list(number, kind, params, group), grads))
+        calls = [(group, *each) for number, group in enumerate(self.param_groups) for each in self._lists_of(number, group)]
         clip = self._clip([grad for _, _, grads in calls for grad in grads])
         for place_of_list, (group, each, grads) in enumerate(calls):
             self._call(group, each, grads, clip, place_of_list)
         return loss
 
-    def _kinds(self, number: int, group: dict) -> dict[_Kind, tuple[list, list]]:
-        """The parameters with gradients, and those, by what a call's tensors share."""
-        kinds: dict[_Kind, tuple[list, list]] = {}
+    def _lists_of(self, number: int, group: dict) -> list[tuple[_List, list]]:
+        """The lists of a group's parameters that have gradients, and those gradients."""
         known = self._whole.get(number)
-        if known is not None:
-            grads = list(map(_grad, group["params"]))
-            if known.serves(group["params"], grads):
-                return {known.kind: (known.params, grads)}
+        if known is not None and (known.seen == self._made or known.has_steps()):
+            grads = known.take_whole(group["params"])
+            if grads is not None:
+                known.seen = self._made
+                return [(known, grads)]
+        kinds: dict[tuple, tuple[list, list]] = {}
         for param in group["params"]:
             grad = param.grad
             if grad is None:
@@ -270,11 +278,11 @@ class AdamW(torch.optim.Optimizer):
                 found = kinds[kind] = ([], [])
             found[0].append(param)
             found[1].append(grad)
-        return {_Kind(*kind): found for kind, found in kinds.items()}
+        return [(self._list(number, _Kind(*kind), params, grads, group), grads) for kind, (params, grads) in kinds.items()]
 
     def _call(self, group: dict, each: _List, grads: list, clip, number: int) -> None:
         args = each.args
-        each.take_gradients(grads)
+        each.set_gradients(grads[0])
         device, stream = place(grads[0])
         lr, control = group["lr"], args.control
         found_inf, grad_scale = getattr(self, "found_inf", None), getattr(self, "grad_scale", None)
