@@ -1,5 +1,5 @@
 /*
- * The images of the program are decoded once in a process, however many devices its tests prepare: that takes 0.2 s with sanitizers.
+ * The images of the program are decoded once in a process, however many devices its tests prepare: with sanitizers it takes 0.2 s.
  *
  * The linker sends the library's calls of quern_lzma_decode here: $harness_calls in tests/tests.ninja.
  */

@@ -437,6 +437,27 @@ def test_one_of_many_parameters_that_needs_a_look():
         torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)
 
 
+def test_threads_are_those_of_pytorch():
+    """A chosen number takes the library's own; in a fork there are none of PyTorch's, and waiting for them would have no end."""
+    def loss():
+        return float(quern.torch.cross_entropy(logits, labels))
+
+    logits, labels = torch.randn(64, 5000), torch.randint(0, 5000, (64,))
+    lends = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 10)
+    torch.set_num_threads(2)
+    logits.exp().sum()
+    expected = loss()
+    assert bool(quern._hook) == lends and quern._threads == 2
+    quern.set_threads(3)
+    assert loss() == expected and not quern._hook and quern._threads == 3
+    quern.set_threads()
+    assert loss() == expected and bool(quern._hook) == lends and quern._threads == 2
+    child = os.fork()
+    if not child:
+        os._exit(0 if loss() == expected and not quern._hook and quern._threads == 2 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_groups_and_schedulers():
     nets = [model(), model()]
     optimizers = [kind([{"params": net[0].parameters(), "lr": 3e-3}, {"params": net[2].parameters(), "weight_decay": 0.5}], lr=1e-3)

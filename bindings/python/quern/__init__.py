@@ -98,11 +98,12 @@ _OPERATIONS = (_c.QUERN_CROSS_ENTROPY | _c.QUERN_ADAM | _c.QUERN_QUANTIZE | _c.Q
 _devices: dict[tuple[str, int], ctypes.c_void_p] = {}
 _lock = threading.Lock()
 _threads = 0       # of the CPU; 0: the library's default
+_hook = _c.quern_parallel_for()   # false: the library's own threads
 _chosen = False    # whether set_threads has chosen them
 
 
 def _set_threads(handle: ctypes.c_void_p) -> None:
-    check(lib.quern_set_threads(handle, _threads, _c.quern_parallel_for(), None))
+    check(lib.quern_set_threads(handle, _threads, _hook, None))
 
 
 def device(kind: str = "cpu", ordinal: int = 0) -> ctypes.c_void_p:
@@ -150,15 +151,15 @@ def set_threads(threads: int = 0) -> None:
     _chosen = threads > 0
 
 
-def _follow(threads: int) -> None:
-    global _threads
+def _follow(threads: int, hook=_hook) -> None:
+    global _threads, _hook
     with _lock:
-        before, _threads = _threads, threads
+        before, _threads, _hook = (_threads, _hook), threads, hook
         try:
             if ("cpu", 0) in _devices:
                 _set_threads(_devices["cpu", 0])
         except Error:
-            _threads = before
+            _threads, _hook = before
             raise
 
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -42,6 +43,7 @@ static struct {
     void (*check)(bool, const char *, const char *, uint32_t, const char *);
     void (*delete_value)(void *);                   /* operator delete, for what an optional argument is boxed in */
     int32_t (*current_stream)(int32_t, void **);    /* NULL: this PyTorch has no CUDA */
+    int32_t (*parallel_for)(int64_t, int64_t, int64_t, void (*)(int64_t, int64_t, void *), void *);  /* NULL: older than 2.10 */
 } torch;
 
 static const struct {
@@ -491,6 +493,34 @@ static const struct {
      "cross_entropy_out(Tensor logits, " OPTIONS ", float grad_scale, *, Tensor(a!) loss, Tensor(b!) grad) -> ()", cross_entropy_out},
 };
 
+/* ---- threads ---- */
+
+static pid_t home;  /* the process of PyTorch's threads: OpenMP's are not there in a fork, and waits for them have no end */
+
+struct tasks {
+    void (*task)(void *context, int64_t index);
+    void *context;
+};
+
+static void run_range(int64_t first, int64_t end, void *given) {
+    const struct tasks *tasks = given;
+    for (int64_t i = first; i < end; i++) tasks->task(tasks->context, i);
+}
+
+/*
+ * A hook for quern_set_threads: PyTorch's own threads, which wait for its next call in a loop.  A second pool would compete with
+ * them for the cores.
+ */
+static void run_on_threads(void *user, int64_t count, void (*task)(void *context, int64_t index), void *context) {
+    (void)user;
+    struct tasks tasks = {task, context};
+    if (count == 1 || getpid() != home) run_range(0, count, &tasks);
+    else torch.parallel_for(0, count, 1, run_range, &tasks);
+}
+
+/* NULL: this PyTorch does not lend its threads. */
+EXPORT quern_parallel_for quern_torch_threads(void) { return torch.parallel_for ? run_on_threads : NULL; }
+
 /* ---- registration ---- */
 
 static bool implement_for(const char *key) {
@@ -519,6 +549,9 @@ EXPORT const char *quern_torch_register(void *cpu, void *cuda, find_device find)
     }
     void *stream = cuda ? dlsym(cuda, "aoti_torch_get_current_cuda_stream") : NULL;
     memcpy(&torch.current_stream, &stream, sizeof stream);
+    void *threads = dlsym(cpu, "torch_parallel_for");
+    memcpy(&torch.parallel_for, &threads, sizeof threads);
+    home = getpid();
     python_device = find;
     if (torch.begin_fragment("quern", __FILE__, __LINE__, &library) != 0) return "PyTorch refuses a library of operators";
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)

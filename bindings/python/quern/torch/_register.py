@@ -49,18 +49,26 @@ if _why := _shim.quern_torch_register(_library("libtorch_cpu.so"), _library("lib
 
 # ---- what each call asks ----
 
-_followed = 0
+_is_set = "QUERN_THREADS" in os.environ
+_shim.quern_torch_threads.restype = _c.quern_parallel_for
+_hook = _shim.quern_torch_threads()   # false where PyTorch does not lend its threads
 
 
 def follow_threads() -> None:
-    """CPU calls take the number of threads that PyTorch has now, unless QUERN_THREADS or quern.set_threads says another one."""
-    global _followed
+    """CPU calls run on PyTorch's threads, or on as many as it has now, unless QUERN_THREADS or quern.set_threads says another number."""
     threads = torch.get_num_threads()
-    if threads == _followed:
+    if (quern._threads == threads and quern._hook is _hook) or _is_set or quern._chosen:
         return
-    if "QUERN_THREADS" not in os.environ and not quern._chosen:
-        quern._follow(threads)
-    _followed = threads
+    quern._follow(threads, _hook)
+
+
+def _forget_threads() -> None:
+    """In a fork, where those of PyTorch are not: the library has a pool of its own there."""
+    global _hook
+    _hook = _c.quern_parallel_for()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 def place(tensor: torch.Tensor) -> tuple[ctypes.c_void_p, int | None]:
