@@ -10,7 +10,8 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # "resident" keeps the row in shared memory, of one block or a cluster, and so reads it once.  It divides rows by columns, in
 # vectors of 16 bytes; its blocks, or clusters of blocks, take rows in turns.  So does "streamed" without options: it keeps as many
 # columns as fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared
-# memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.
+# memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.  "portable" does all of a row
+# with portable bits.
 ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
 # With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row;
@@ -27,6 +28,7 @@ GEOMETRY = {
     "stats": Geometry(SUMMING_THREADS, sums=1),
     "gradient": Geometry(SUMMING_THREADS),
     "upstream": Geometry(threads=256),
+    "portable": Geometry(threads=256),
     "combine": Geometry(threads=256),  # a warp for each row
     "labels": Geometry(threads=512),  # a label with its class weight takes more registers than a loss
     "reduce": Geometry(threads=1024),
@@ -37,6 +39,9 @@ CPU_VARIANTS = ("rows", "stats", "gradient", "upstream")
 
 # Variants that touch no logits: one kernel serves all dtypes and options.
 STAGES_WITHOUT_LOGITS = ("combine", "labels", "reduce")
+
+# Variants with a source of their own, which know all options as they are.
+ALONE = ("upstream", "portable")
 
 ROWS = Task("QUERN_STAGE_ROWS", 0)
 
@@ -62,8 +67,9 @@ class CrossEntropy(Operation):
     keys = ("logits", "variant", "options")
     tasks = {"short": ROWS, "resident": ROWS, "streamed": ROWS, "rows": ROWS,
              "stats": Task("QUERN_STAGE_STATS", 1), "gradient": Task("QUERN_STAGE_GRADIENT", 2),
-             "upstream": Task("QUERN_STAGE_UPSTREAM", 3), "combine": Task("QUERN_STAGE_COMBINE", 4),
-             "labels": Task("QUERN_STAGE_LABELS", 5), "reduce": Task("QUERN_STAGE_REDUCE", 6)}
+             "upstream": Task("QUERN_STAGE_UPSTREAM", 3), "portable": Task("QUERN_STAGE_PORTABLE", 4),
+             "combine": Task("QUERN_STAGE_COMBINE", 5), "labels": Task("QUERN_STAGE_LABELS", 6),
+             "reduce": Task("QUERN_STAGE_REDUCE", 7)}
     has_open_requests = True  # `gen explain` takes one without a variant
     talks = True
 
@@ -81,7 +87,7 @@ class CrossEntropy(Operation):
             return f"logits is {key['logits']}: it must be one of {', '.join(FLOATS)}"
         if (key["logits"] is not None) != touches_logits:
             return f"the {key['variant']} stage {'needs' if touches_logits else 'never touches'} logits"
-        if key["options"] and (not touches_logits or key["variant"] == "upstream"):
+        if key["options"] and (not touches_logits or key["variant"] in ALONE):
             return f"the {key['variant']} stage knows all options as it is"
         if key["options"] and key["variant"] == "short":
             return "with all options short rows have the kernel of the others"
@@ -92,15 +98,15 @@ class CrossEntropy(Operation):
         return "_".join(part for part in parts if part)
 
     def stem(self, key: Key, target: Target) -> str:
-        own = self.template(key) if target.kind == "gpu" and (takes_turns(key) or key["variant"] == "upstream") else None
+        own = self.template(key) if target.kind == "gpu" and (takes_turns(key) or key["variant"] in ALONE) else None
         parts = [self.name, key["logits"] or "stages", key["options"] if target.kind == "gpu" else None, own]
         return "_".join(part for part in parts if part)
 
     def template(self, key: Key) -> str:
         if takes_turns(key):
             return "rows" if key["variant"] == "resident" else str(key["variant"])
-        if key["variant"] == "upstream":
-            return "upstream"
+        if key["variant"] in ALONE:
+            return str(key["variant"])
         return self.name if key["logits"] else "stages"
 
     def geometry(self, key: Key, target: Target) -> Geometry:
@@ -128,7 +134,7 @@ class CrossEntropy(Operation):
 
     def waits(self, key: Key) -> bool:
         """Plain kernels are launched alone, unless there are so many rows that a launch more does not matter."""
-        return bool(key["options"]) or not key["logits"]
+        return bool(key["options"]) or not key["logits"] or key["variant"] == "portable"
 
     def vocab_max(self, key: Key, target: Target) -> int:
         if not isinstance(target, GpuTarget) or key["variant"] not in ("short", "resident"):

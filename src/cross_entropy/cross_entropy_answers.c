@@ -99,7 +99,7 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
         .rows = ROWS, .vocab = VOCAB, .padded_vocab = VOCAB, .global_vocab = VOCAB,
         .grad_scale = 1, .inverse_temperature = 1, .reduction = QUERN_REDUCTION_MEAN,
         .row_loss = ON_DEVICE(trial, row_loss), .lse = ON_DEVICE(trial, lse), .log_prob = ON_DEVICE(trial, log_prob),
-        .stats = stage == QUERN_STAGE_ROWS ? NULL : ON_DEVICE(trial, stats),
+        .stats = stage == QUERN_STAGE_ROWS ? NULL : ON_DEVICE(trial, stats), .portable_bits = stage == QUERN_STAGE_PORTABLE,
         .parts = ON_DEVICE(trial, parts), .part_count = 1, .is_final = 1,
         .loss = ON_DEVICE(trial, loss), .divisor = ON_DEVICE(trial, divisor),
         .progress = serves_call ? ON_DEVICE(trial, progress) : NULL,
@@ -111,7 +111,7 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
 /* A block for each row, or one for all.  Blocks that take rows in turns are fewer, so that one of them has two. */
 static unsigned blocks_of(const struct quern_kernel *kernel) {
     if (kernel->cuda.elements) return ROWS - 1;
-    return kernel->key.cross_entropy.stage <= QUERN_STAGE_UPSTREAM ? ROWS : 1;
+    return kernel->key.cross_entropy.stage <= QUERN_STAGE_PORTABLE ? ROWS : 1;
 }
 
 static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
@@ -209,6 +209,7 @@ static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype d
     [QUERN_STAGE_STATS] = parts_are_wrong,
     [QUERN_STAGE_GRADIENT] = gradient_is_wrong,
     [QUERN_STAGE_UPSTREAM] = product_is_wrong,
+    [QUERN_STAGE_PORTABLE] = rows_are_wrong,
     [QUERN_STAGE_COMBINE] = combined_is_wrong,
     [QUERN_STAGE_LABELS] = counts_are_wrong,
     [QUERN_STAGE_REDUCE] = mean_is_wrong,

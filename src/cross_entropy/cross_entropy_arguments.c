@@ -163,7 +163,7 @@ static const char *without_portable_bits(const quern_device *device, const quern
     if (args->label_smoothing != 0) return "with label_smoothing";
     if (args->entropy || args->grad_entropy) return args->entropy ? "with entropy" : "with grad_entropy";
     if (args->vocab != args->global_vocab) return "for a shard of a vocab";
-    return device->kind != QUERN_CPU ? "on a GPU" : NULL;
+    return device->kind != QUERN_CPU && args->argmax ? "with argmax on a GPU" : NULL;
 }
 
 static quern_status check_bits(const quern_device *device, const quern_cross_entropy_args *args) {

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "kernels/cross_entropy_tree.h"
 #include "os/integers.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
@@ -195,7 +196,15 @@ static quern_status does_all(struct quern_cross_entropy_call *call, bool *all) {
     return QUERN_OK;
 }
 
+/* Whole rows with portable bits. */
+static quern_status plan_portable(struct launches *launches, struct quern_cross_entropy_call *call) {
+    quern_status status = add_labels(launches, call);
+    if (status == QUERN_OK && (call->tasks & QUERN_RUN_ROWS)) status = add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
+    return status == QUERN_OK ? add_reduce(launches, call) : status;
+}
+
 static quern_status plan_whole(struct launches *launches, struct quern_cross_entropy_call *call) {
+    if (call->problem.portable_bits) return plan_portable(launches, call);
     bool split, all;
     quern_status status = does_all(call, &all);
     if (status == QUERN_OK && all) {
@@ -209,8 +218,15 @@ static quern_status plan_whole(struct launches *launches, struct quern_cross_ent
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }
 
+static quern_status refuse_portable(const struct quern_cross_entropy_call *call) {
+    if (!call->problem.portable_bits) return QUERN_OK;
+    return quern_fail(call->device, QUERN_NOT_SUPPORTED, "args.bits is %d in steps for stats and their combination on a GPU: expected "
+                      "%d, QUERN_BITS_DEFAULT", QUERN_BITS_PORTABLE, QUERN_BITS_DEFAULT);
+}
+
 static quern_status plan_stats(struct launches *launches, struct quern_cross_entropy_call *call) {
-    quern_status status = add_stats(launches, call);
+    quern_status status = refuse_portable(call);
+    if (status == QUERN_OK) status = add_stats(launches, call);
     return status == QUERN_OK ? add_combine(launches, call) : status;
 }
 
@@ -218,14 +234,17 @@ static quern_status plan_combine(struct launches *launches, struct quern_cross_e
     call->problem.parts = (quern_row_stats *)call->shards;
     call->problem.part_count = call->shard_count;
     if (!call->problem.stats) call->problem.stats = call->spare_stats;
-    quern_status status = add_combine(launches, call);
+    quern_status status = refuse_portable(call);
+    if (status == QUERN_OK) status = add_combine(launches, call);
     if (status == QUERN_OK) status = add_labels(launches, call);
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }
 
 static quern_status plan_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
     quern_status status = add_labels(launches, call);
-    return status == QUERN_OK ? add_gradient(launches, call) : status;
+    if (status != QUERN_OK || !call->problem.portable_bits) return status == QUERN_OK ? add_gradient(launches, call) : status;
+    call->problem.portable_bits = QUERN_PORTABLE_GRADIENT;
+    return add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
 }
 
 static quern_status plan_upstream(struct launches *launches, struct quern_cross_entropy_call *call) {

@@ -1,7 +1,7 @@
 /*
  * Arithmetic on one row of a cross-entropy, in double: it merges the sums of the row's parts and derives loss, outputs and gradient
- * from them.  The CPU kernels and their host code (src/cross_entropy/cross_entropy_cpu.c) include it, so that every path to a row
- * gives the same bits.
+ * from them.  The CPU kernels, their host code (src/cross_entropy/cross_entropy_cpu.c) and the GPU kernels with portable bits
+ * include it, so that every path to a row gives the same bits.
  */
 #ifndef QUERN_CROSS_ENTROPY_ROW_H
 #define QUERN_CROSS_ENTROPY_ROW_H
@@ -12,17 +12,28 @@
 
 #include "kernels/functions.h"
 #include "kernels/problem.h"
-#include "quern.h"
+#include "kernels/public.h"
+
+#ifdef __CUDACC__
+#define QUERN_HAS_PORTABLE_BITS(problem) true
+#define QUERN_ADD_ONE(counter) atomicAdd((unsigned long long *)(counter), 1ull)
+#else
+#define QUERN_HAS_PORTABLE_BITS(problem) (problem)->portable_bits
+#define QUERN_ADD_ONE(counter) __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED)
+#endif
 
 /* ---- sums ---- */
 
 /* Sums over no columns: the initial value, and the stats of a skipped row. */
-static inline quern_row_stats quern_row_nothing(void) {
-    return (quern_row_stats){.origin = (double)-INFINITY, .label_value = -INFINITY, .argmax = -1};
+QUERN_FUNCTION quern_row_stats quern_row_nothing(void) {
+    quern_row_stats stats;
+    memset(&stats, 0, sizeof stats);
+    stats.origin = (double)-INFINITY, stats.label_value = -INFINITY, stats.argmax = -1;
+    return stats;
 }
 
 /* Rescales the sums to another origin.  Without an origin there are no exponentials, and distances are counted from 0. */
-static inline void quern_row_move(quern_row_stats *stats, double origin) {
+QUERN_FUNCTION void quern_row_move(quern_row_stats *stats, double origin) {
     if (stats->origin == origin) return;
     if (stats->origin == (double)-INFINITY) {
         if (stats->weights != 0) stats->weighted -= origin * stats->weights;
@@ -36,7 +47,7 @@ static inline void quern_row_move(quern_row_stats *stats, double origin) {
 }
 
 /* Takes what is no sum from the stats of later columns.  The first of equal maxima is kept. */
-static inline void quern_row_take(quern_row_stats *stats, const quern_row_stats *more) {
+QUERN_FUNCTION void quern_row_take(quern_row_stats *stats, const quern_row_stats *more) {
     if (more->argmax >= 0 && (stats->argmax < 0 || more->maximum > stats->maximum)) {
         stats->argmax = more->argmax;
         stats->maximum = more->maximum;
@@ -49,7 +60,7 @@ static inline void quern_row_take(quern_row_stats *stats, const quern_row_stats 
 }
 
 /* Adds the sums of later columns. */
-static inline void quern_row_add(quern_row_stats *stats, quern_row_stats more) {
+QUERN_FUNCTION void quern_row_add(quern_row_stats *stats, quern_row_stats more) {
     const double origin = stats->origin > more.origin ? stats->origin : more.origin;
     quern_row_move(stats, origin);
     quern_row_move(&more, origin);
@@ -62,16 +73,16 @@ static inline void quern_row_add(quern_row_stats *stats, quern_row_stats more) {
 
 /* ---- labels ---- */
 
-static inline int64_t quern_row_given_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
+QUERN_FUNCTION int64_t quern_row_given_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
     return problem->labels_are_int64 ? ((const int64_t *)problem->labels)[row] : ((const int32_t *)problem->labels)[row];
 }
 
-static inline bool quern_row_is_ignored(const struct quern_cross_entropy_problem *problem, int64_t row) {
+QUERN_FUNCTION bool quern_row_is_ignored(const struct quern_cross_entropy_problem *problem, int64_t row) {
     return quern_row_given_label(problem, row) == problem->ignore_index;
 }
 
 /* The label's column among all columns, or -1 for a skipped row. */
-static inline int64_t quern_row_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
+QUERN_FUNCTION int64_t quern_row_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
     const int64_t label = quern_row_given_label(problem, row);
     return label == problem->ignore_index || label < 0 || label >= problem->global_vocab ? -1 : label;
 }
@@ -79,7 +90,7 @@ static inline int64_t quern_row_label(const struct quern_cross_entropy_problem *
 /* ---- options of a row ---- */
 
 /* What multiplies a row's logits, after the softcap; NaN if it is not above 0 and finite, which makes the row NaN. */
-static inline float quern_row_inverse_temperature(const struct quern_cross_entropy_problem *problem, int64_t row) {
+QUERN_FUNCTION float quern_row_inverse_temperature(const struct quern_cross_entropy_problem *problem, int64_t row) {
     const float given = problem->inverse_temperatures ? problem->inverse_temperatures[row] : 1;
     const float inverse = problem->inverse_temperature * given;
     return inverse > 0 && inverse <= FLT_MAX ? inverse : NAN;
@@ -96,26 +107,26 @@ struct quern_row_values {
 };
 
 /* distance: of the label's y from the origin. */
-static inline void quern_row_add_logs(struct quern_row_values *values, const quern_row_stats *stats, double distance) {
+QUERN_FUNCTION void quern_row_add_logs(struct quern_row_values *values, const quern_row_stats *stats, double distance) {
     values->log_sum = stats->label_value == stats->origin ? log1p(stats->others) : log(values->sum);
     values->of_label = values->log_sum - distance;
 }
 
 /* The same with portable bits.  The label's y is no origin then. */
-static inline void quern_row_add_portable_logs(struct quern_row_values *values, const quern_row_stats *stats, double distance) {
+QUERN_FUNCTION void quern_row_add_portable_logs(struct quern_row_values *values, const quern_row_stats *stats, double distance) {
     const bool is_confident = values->label >= stats->others;
     values->of_label = is_confident ? quern_fixed_log1p(stats->others / values->label) : quern_fixed_log(values->sum) - distance;
     values->log_sum = is_confident ? distance + values->of_label : quern_fixed_log(values->sum);
 }
 
-static inline struct quern_row_values quern_row_values(const struct quern_cross_entropy_problem *problem,
+QUERN_FUNCTION struct quern_row_values quern_row_values(const struct quern_cross_entropy_problem *problem,
                                                        const quern_row_stats *stats) {
-    struct quern_row_values values = {0};
+    struct quern_row_values values = {0, 0, 0, 0, false};
     const double distance = (double)stats->label_value - (stats->origin == (double)-INFINITY ? 0 : stats->origin);
     values.is_infinite = stats->origin == (double)-INFINITY && !isnan(stats->others) && !isnan(stats->label_value);
-    if (stats->has_label && !values.is_infinite) values.label = problem->portable_bits ? quern_fixed_exp(distance) : exp(distance);
+    if (stats->has_label && !values.is_infinite) values.label = QUERN_HAS_PORTABLE_BITS(problem) ? quern_fixed_exp(distance) : exp(distance);
     values.sum = stats->others + values.label;
-    if (problem->portable_bits)
+    if (QUERN_HAS_PORTABLE_BITS(problem))
         quern_row_add_portable_logs(&values, stats, distance);
     else
         quern_row_add_logs(&values, stats, distance);
@@ -123,9 +134,9 @@ static inline struct quern_row_values quern_row_values(const struct quern_cross_
 }
 
 /* The product, with 0 times infinity = 0: a term with weight 0 is skipped. */
-static inline double quern_row_product(double weight, double value) { return weight != 0 ? weight * value : 0; }
+QUERN_FUNCTION double quern_row_product(double weight, double value) { return weight != 0 ? weight * value : 0; }
 
-static inline double quern_row_loss(const struct quern_cross_entropy_problem *problem, const quern_row_stats *stats,
+QUERN_FUNCTION double quern_row_loss(const struct quern_cross_entropy_problem *problem, const quern_row_stats *stats,
                                     const struct quern_row_values *values) {
     const double smoothing = (double)problem->label_smoothing, lse = stats->origin + values->log_sum;
     const double of_all = stats->weights * values->log_sum - stats->weighted;
@@ -134,13 +145,13 @@ static inline double quern_row_loss(const struct quern_cross_entropy_problem *pr
            quern_row_product((double)problem->z_loss, lse * lse);
 }
 
-static inline double quern_row_entropy(const quern_row_stats *stats, const struct quern_row_values *values) {
+QUERN_FUNCTION double quern_row_entropy(const quern_row_stats *stats, const struct quern_row_values *values) {
     const double of_label = quern_row_product(values->label, (double)stats->label_value - stats->origin);
     const double entropy = values->log_sum - (stats->moment + of_label) / values->sum;
     return entropy < 0 ? 0 : entropy;
 }
 
-static inline void quern_row_write(const struct quern_cross_entropy_problem *problem, int64_t row, double loss, double lse,
+QUERN_FUNCTION void quern_row_write(const struct quern_cross_entropy_problem *problem, int64_t row, double loss, double lse,
                                    double log_prob, double entropy, int64_t argmax) {
     if (problem->row_loss) problem->row_loss[row] = (float)loss;
     if (problem->lse) problem->lse[row] = (float)lse;
@@ -150,12 +161,12 @@ static inline void quern_row_write(const struct quern_cross_entropy_problem *pro
 }
 
 /* Writes the outputs of a row from its sums, their values and its label, which is -1 for a skipped row. */
-static inline void quern_row_finish(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t label,
+QUERN_FUNCTION void quern_row_finish(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t label,
                                     const quern_row_stats *stats, const struct quern_row_values *values) {
     if (label < 0) {
         quern_row_write(problem, row, 0, 0, 0, 0, -1);
     } else if (values->is_infinite) {
-        if (problem->report) __atomic_fetch_add(&problem->report->infinite_rows, 1, __ATOMIC_RELAXED);
+        if (problem->report) QUERN_ADD_ONE(&problem->report->infinite_rows);
         quern_row_write(problem, row, (double)INFINITY, (double)-INFINITY, (double)-INFINITY, 0, -1);
     } else if (isnan(values->sum)) {
         quern_row_write(problem, row, (double)NAN, (double)NAN, (double)NAN, (double)NAN, -1);
@@ -172,14 +183,16 @@ static inline void quern_row_finish(const struct quern_cross_entropy_problem *pr
  * The gradient of a row with respect to its logits before the softcap: (factor + tilt * (y - origin)) * exp(y - origin) - uniform *
  * class weight, except at the label's column.
  */
+enum quern_gradient_kind { QUERN_GRADIENT_ZERO, QUERN_GRADIENT_NAN, QUERN_GRADIENT_NUMBERS };
+
 struct quern_row_gradient {
-    enum { QUERN_GRADIENT_ZERO, QUERN_GRADIENT_NAN, QUERN_GRADIENT_NUMBERS } kind;
+    enum quern_gradient_kind kind;
     double origin, factor, tilt, uniform;
     double label;
 };
 
 /* From the gradient with respect to y. */
-static inline struct quern_row_gradient quern_row_cooled(struct quern_row_gradient gradient, double inverse_temperature) {
+QUERN_FUNCTION struct quern_row_gradient quern_row_cooled(struct quern_row_gradient gradient, double inverse_temperature) {
     gradient.factor *= inverse_temperature;
     gradient.tilt *= inverse_temperature;
     gradient.uniform *= inverse_temperature;
@@ -192,9 +205,9 @@ struct quern_row_upstream {
     double loss, log_prob, entropy;
 };
 
-static inline struct quern_row_upstream quern_row_upstream(const struct quern_cross_entropy_problem *problem, int64_t row) {
+QUERN_FUNCTION struct quern_row_upstream quern_row_upstream(const struct quern_cross_entropy_problem *problem, int64_t row) {
     const double scale = (double)problem->grad_scale;
-    struct quern_row_upstream upstream = {.loss = scale};
+    struct quern_row_upstream upstream = {scale, 0, 0};
     if (problem->grad_loss) upstream.loss *= (double)problem->grad_loss[row * problem->grad_loss_stride];
     if (problem->divisor) upstream.loss = *problem->divisor != 0 ? upstream.loss / *problem->divisor : 0;
     if (problem->grad_log_prob)
@@ -204,7 +217,7 @@ static inline struct quern_row_upstream quern_row_upstream(const struct quern_cr
 }
 
 /* Adds the gradient of the label's log_prob. */
-static inline void quern_row_add_log_prob(struct quern_row_gradient *gradient, const quern_row_stats *stats,
+QUERN_FUNCTION void quern_row_add_log_prob(struct quern_row_gradient *gradient, const quern_row_stats *stats,
                                           const struct quern_row_values *values, double upstream) {
     gradient->factor -= upstream / values->sum;
     gradient->label += upstream * (stats->others / values->sum);
@@ -214,7 +227,7 @@ static inline void quern_row_add_log_prob(struct quern_row_gradient *gradient, c
  * Adds that of the entropy, p * (mean of y - y).  The label's is taken from the distances of the other columns, so that it does not
  * cancel if the model is confident.
  */
-static inline void quern_row_add_entropy(struct quern_row_gradient *gradient, const quern_row_stats *stats,
+QUERN_FUNCTION void quern_row_add_entropy(struct quern_row_gradient *gradient, const quern_row_stats *stats,
                                          const struct quern_row_values *values, double upstream) {
     const double distance = values->label != 0 ? (double)stats->label_value - stats->origin : 0;
     const double mean = (stats->moment + values->label * distance) / values->sum;
@@ -224,10 +237,10 @@ static inline void quern_row_add_entropy(struct quern_row_gradient *gradient, co
 }
 
 /* label: -1 for a skipped row. */
-static inline struct quern_row_gradient quern_row_gradient(const struct quern_cross_entropy_problem *problem, int64_t row,
+QUERN_FUNCTION struct quern_row_gradient quern_row_gradient(const struct quern_cross_entropy_problem *problem, int64_t row,
                                                            int64_t label, const quern_row_stats *stats,
                                                            const struct quern_row_values *values) {
-    struct quern_row_gradient gradient = {.kind = QUERN_GRADIENT_ZERO, .origin = stats->origin};
+    struct quern_row_gradient gradient = {QUERN_GRADIENT_ZERO, stats->origin, 0, 0, 0, 0};
     if (label < 0) return gradient;
     const struct quern_row_upstream upstream = quern_row_upstream(problem, row);
     if (isnan(values->sum) || isnan(upstream.loss) || isnan(upstream.log_prob) || isnan(upstream.entropy))
@@ -246,6 +259,44 @@ static inline struct quern_row_gradient quern_row_gradient(const struct quern_cr
     if (upstream.log_prob != 0) quern_row_add_log_prob(&gradient, stats, values, upstream.log_prob);
     if (upstream.entropy != 0) quern_row_add_entropy(&gradient, stats, values, upstream.entropy);
     return quern_row_cooled(gradient, (double)quern_row_inverse_temperature(problem, row));
+}
+
+/* ---- exponentials times a factor ---- */
+
+/* Exponentials are kept times 2^QUERN_EXPONENTIAL_BIAS, so that they are not subnormal. */
+enum { QUERN_EXPONENTIAL_BIAS = 96 };
+#define QUERN_EXPONENTIAL_UNBIAS 0x1p-96
+
+/*
+ * What multiplies a kept exponential: first the power, which is 1 unless one of the others could be subnormal; then high, or high
+ * and low.  A product with the power is exact unless the gradient vanishes.
+ */
+struct quern_factor {
+    float power, high, low;
+    double multiple;             /* of the factor in high and low */
+};
+
+/* Whether the power is used.  magnitude: of the factor; has_rest: for fp32 gradients, whose second float is a normal number. */
+QUERN_FUNCTION bool quern_is_small_factor(double magnitude, bool has_rest) {
+    return has_rest ? magnitude < 0x1p-4 : magnitude * QUERN_EXPONENTIAL_UNBIAS < (double)FLT_MIN;
+}
+
+/*
+ * For fp32 gradients the factor is a sum of two floats.  Each product is less than a unit in the last place from the exact one.  So
+ * rows whose sums differ only in their last bits, as those of shards do, have gradients that are equal or neighbours.  The power is
+ * at least 2^-126, and the rest at most 2^-24.
+ */
+QUERN_FUNCTION struct quern_factor quern_factor_of(double value, double magnitude, bool has_rest) {
+    struct quern_factor factor = {1, 0, 0, QUERN_EXPONENTIAL_UNBIAS};
+    if (quern_is_small_factor(magnitude, has_rest)) {
+        const int exponent = !has_rest || magnitude == 0 ? 0 : (int)(quern_bits_of(magnitude) >> 52) - 1022;
+        const int of_rest = !has_rest ? 24 : exponent + 30 < -24 ? exponent + 30 : -24;
+        factor.power = (float)quern_times_power(QUERN_EXPONENTIAL_UNBIAS, exponent - of_rest);
+        factor.multiple = quern_times_power(1, of_rest - exponent);
+    }
+    factor.high = (float)(value * factor.multiple);
+    factor.low = (float)(value * factor.multiple - (double)factor.high);
+    return factor;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * The sums of a row with portable bits: a tree over the sums of its units (src/kernels/cpu/cross_entropy_units.h), whose nodes are
- * fp32 numbers times a power of two of any size.  Included by the CPU kernels and by cross_entropy_cpu.c.
+ * fp32 numbers times a power of two of any size.  Included by the CPU kernels, by cross_entropy_cpu.c and by
+ * cross_entropy_portable.cuh.
  *
  * A node of level l is the sum of the units from i * 2^l to (i + 1) * 2^l - 1, as far as the vocab has them: its left half plus its
  * right half, rounded once.  So the root is the same for every division of the vocab, and for everyone who computes it.
@@ -12,7 +13,16 @@
 
 enum { QUERN_PART_LEVEL = 10 };
 
+#ifndef __CUDACC__
 _Static_assert(QUERN_UNIT_COLUMNS << QUERN_PART_LEVEL == QUERN_CPU_PART_COLUMNS, "the units of a part are those of a node");
+#endif
+
+/* The values of problem.portable_bits; the last one on GPUs, where it computes the gradient from given stats. */
+enum { QUERN_PORTABLE_ROWS = 1, QUERN_PORTABLE_GRADIENT = 2 };
+
+/* exp(r) for |r| <= ln(2) / 2, from the constant on: Horner's rule of fused multiply-adds over these terms. */
+enum { QUERN_PORTABLE_DEGREE = 5 };
+#define QUERN_PORTABLE_TERMS {0x1p+0f, 0x1.fffff6p-1f, 0x1.fffdc6p-2f, 0x1.555a7ap-3f, 0x1.573a22p-5f, 0x1.0fa328p-7f}
 
 /* sum * 2^power.  The sum is 0, NaN, or from 1 to 2. */
 struct quern_row_node {
@@ -30,7 +40,7 @@ struct quern_row_node {
 #define QUERN_FAR_POWER 1549082000.0  /* of QUERN_FAR_Y */
 #define QUERN_FAR_BITS 0x4E800000u
 
-static inline double quern_row_power(double y) {
+QUERN_FUNCTION double quern_row_power(double y) {
     const double magnitude = fabs(y);
     if (magnitude <= QUERN_POWERS_REACH) return quern_nearest(y * QUERN_LOG2_E_FLOAT);
     if (magnitude <= (double)QUERN_FAR_Y) return quern_nearest(y / QUERN_LN_2_FLOAT);
@@ -42,7 +52,7 @@ static inline double quern_row_power(double y) {
 }
 
 /* The y of a power, for which up to 63 more stand if it is far.  *power becomes that of y. */
-static inline double quern_row_value_at(double *power) {
+QUERN_FUNCTION double quern_row_value_at(double *power) {
     const double steps = (fabs(*power) - QUERN_FAR_POWER) / 64, sign = *power < 0 ? -1 : 1;
     if (!(steps >= 1)) return *power * QUERN_LN_2_FLOAT;
     const double whole = *power < 0 ? ceil(steps) : floor(steps);
@@ -53,14 +63,16 @@ static inline double quern_row_value_at(double *power) {
     return sign * (double)magnitude;
 }
 
-static inline struct quern_row_node quern_row_node_of(double sum, double power) {
-    if (!(sum > 0 && sum < INFINITY)) return (struct quern_row_node){sum > 0 ? (double)NAN : sum, 0};
+QUERN_FUNCTION struct quern_row_node quern_row_node_of(double sum, double power) {
+    struct quern_row_node node = {sum > 0 ? (double)NAN : sum, 0};
+    if (!(sum > 0 && sum < INFINITY)) return node;
     const int exponent = (int)(quern_bits_of(sum) >> 52) - 1023;  /* a double that is an fp32 is not subnormal */
-    return (struct quern_row_node){quern_times_power(sum, -exponent), power + exponent};
+    node.sum = quern_times_power(sum, -exponent), node.power = power + exponent;
+    return node;
 }
 
 /* A double has all bits of a sum whose second rounding, to fp32, could depend on them. */
-static inline struct quern_row_node quern_row_join(struct quern_row_node a, struct quern_row_node b) {
+QUERN_FUNCTION struct quern_row_node quern_row_join(struct quern_row_node a, struct quern_row_node b) {
     if (a.sum == 0) return b;
     if (b.sum == 0) return a;
     const double power = a.power > b.power ? a.power : b.power;
@@ -77,7 +89,7 @@ struct quern_row_tree {
     struct quern_row_node nodes[QUERN_TREE_NODES];
 };
 
-static inline struct quern_row_tree quern_row_tree_from(int64_t first_unit) {
+QUERN_FUNCTION struct quern_row_tree quern_row_tree_from(int64_t first_unit) {
     struct quern_row_tree tree;
     tree.end = first_unit;
     tree.count = 0;
@@ -85,7 +97,7 @@ static inline struct quern_row_tree quern_row_tree_from(int64_t first_unit) {
 }
 
 /* Adds the next node, whose place is a multiple of 2^level: a right child joins its sister. */
-static inline void quern_row_grow(struct quern_row_tree *tree, struct quern_row_node node, int level) {
+QUERN_FUNCTION void quern_row_grow(struct quern_row_tree *tree, struct quern_row_node node, int level) {
     const int64_t end = tree->end + (INT64_C(1) << level);
     int64_t place = tree->end >> level;
     for (; place & 1 && tree->count && tree->levels[tree->count - 1] == level; place >>= 1, level++)
@@ -96,14 +108,14 @@ static inline void quern_row_grow(struct quern_row_tree *tree, struct quern_row_
 }
 
 /* The root of a range that begins at 0.  Only its last nodes have no sister. */
-static inline struct quern_row_node quern_row_root(const struct quern_row_tree *tree) {
+QUERN_FUNCTION struct quern_row_node quern_row_root(const struct quern_row_tree *tree) {
     struct quern_row_node node = {0, 0};
     for (int i = tree->count - 1; i >= 0; i--) node = quern_row_join(tree->nodes[i], node);
     return node;
 }
 
 /* The level of the largest node that may come next, of at most so many units. */
-static inline int quern_row_next_level(int64_t place, int64_t units) {
+QUERN_FUNCTION int quern_row_next_level(int64_t place, int64_t units) {
     int level = 0;
     while (!(place >> level & 1) && INT64_C(2) << level <= units) level++;
     return level;
@@ -112,19 +124,19 @@ static inline int quern_row_next_level(int64_t place, int64_t units) {
 /* ---- the stats of a row or of a part ---- */
 
 /* The sums of a node; without an origin where there is no exponential. */
-static inline void quern_row_set_others(quern_row_stats *stats, struct quern_row_node node) {
+QUERN_FUNCTION void quern_row_set_others(quern_row_stats *stats, struct quern_row_node node) {
     double power = node.power;
     stats->origin = node.sum == 0 ? (double)-INFINITY : quern_row_value_at(&power);
     stats->others = quern_times_power(node.sum, node.power - power);
 }
 
-static inline struct quern_row_node quern_row_others(const quern_row_stats *stats) {
+QUERN_FUNCTION struct quern_row_node quern_row_others(const quern_row_stats *stats) {
     const struct quern_row_node node = {stats->others, 0};
     return node.sum > 0 ? quern_row_node_of(node.sum, quern_row_power(stats->origin)) : node;
 }
 
 /* Takes the label's power for the origin if that is larger: so the label's exponential does not overflow. */
-static inline void quern_row_settle(quern_row_stats *stats) {
+QUERN_FUNCTION void quern_row_settle(quern_row_stats *stats) {
     const double label = (double)stats->label_value;
     if (stats->has_label && label == INFINITY) stats->others = (double)NAN;
     if (!stats->has_label || !(fabs(label) < INFINITY) || isnan(stats->others)) return;
@@ -136,12 +148,12 @@ static inline void quern_row_settle(quern_row_stats *stats) {
 }
 
 /* Adds the stats of the next part of a row, whose node has QUERN_PART_LEVEL or is the last one. */
-static inline void quern_row_add_part(struct quern_row_tree *tree, quern_row_stats *stats, const quern_row_stats *part) {
+QUERN_FUNCTION void quern_row_add_part(struct quern_row_tree *tree, quern_row_stats *stats, const quern_row_stats *part) {
     quern_row_grow(tree, quern_row_others(part), QUERN_PART_LEVEL);
     quern_row_take(stats, part);
 }
 
-static inline void quern_row_finish_parts(const struct quern_row_tree *tree, quern_row_stats *stats) {
+QUERN_FUNCTION void quern_row_finish_parts(const struct quern_row_tree *tree, quern_row_stats *stats) {
     quern_row_set_others(stats, quern_row_root(tree));
     quern_row_settle(stats);
 }

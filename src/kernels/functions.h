@@ -1,6 +1,6 @@
 /*
  * exp, log and log1p of doubles with the same bits everywhere: only sums, products and quotients of IEEE 754, none of them fused.
- * Those of C libraries differ in their last bits.  Included by cross_entropy_row.h.
+ * Those of C libraries differ in their last bits.  Included by cross_entropy_row.h, for the host and for GPUs.
  */
 #ifndef QUERN_FUNCTIONS_H
 #define QUERN_FUNCTIONS_H
@@ -9,37 +9,43 @@
 #include <stdint.h>
 #include <string.h>
 
+/* C that nvcc compiles for a GPU as well. */
+#ifdef __CUDACC__
+#define QUERN_FUNCTION static __device__ __forceinline__
+#else
+#define QUERN_FUNCTION static inline
+#endif
+
 /* ln 2 as a sum; products of the first one with integers of up to 2^20 are exact. */
 #define QUERN_LN_2_HIGH 0x1.62e42fee00000p-1
 #define QUERN_LN_2_LOW 0x1.a39ef35793c76p-33
 
-static inline uint64_t quern_bits_of(double x) {
+QUERN_FUNCTION uint64_t quern_bits_of(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static inline double quern_from_bits(uint64_t bits) {
+QUERN_FUNCTION double quern_from_bits(uint64_t bits) {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
 /* The nearest integer, ties to even.  A double of 2^52 or more is one. */
-static inline double quern_nearest(double x) {
+QUERN_FUNCTION double quern_nearest(double x) {
     return fabs(x) < 0x1p51 ? (x + 0x1.8p52) - 0x1.8p52 : x;
 }
 
 /* x * 2^power, for integers.  Exact, unless the result is subnormal or beyond all doubles. */
-static inline double quern_times_power(double x, double power) {
-    int64_t left = (int64_t)(power > 5000 ? 5000 : power < -5000 ? -5000 : power);
-    for (; left > 1000; left -= 1000) x *= 0x1p1000;
-    for (; left < -1000; left += 1000) x *= 0x1p-1000;
-    return x * quern_from_bits((uint64_t)(1023 + left) << 52);
+QUERN_FUNCTION double quern_times_power(double x, double power) {
+    const int whole = (int)(power > 2200 ? 2200 : power < -2200 ? -2200 : power), third = whole / 3;
+    const double factor = quern_from_bits((uint64_t)(1023 + third) << 52);
+    return x * factor * factor * quern_from_bits((uint64_t)(1023 + whole - 2 * third) << 52);
 }
 
 /* Errors below a unit in the last place: r^14 / 14! is below 2^-57. */
-static inline double quern_fixed_exp(double x) {
+QUERN_FUNCTION double quern_fixed_exp(double x) {
     static const double inverses[] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
                                       1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
     if (!(x < 710)) return x < INFINITY ? INFINITY : x;
@@ -56,7 +62,7 @@ static inline double quern_fixed_exp(double x) {
 }
 
 /* x = 2^power * m with m from sqrt(1/2) to sqrt(2), and log m = 2 atanh f with f = (m - 1) / (m + 1).  f^22 is below 2^-55. */
-static inline double quern_fixed_log(double x) {
+QUERN_FUNCTION double quern_fixed_log(double x) {
     if (!(x > 0)) return x == 0 ? -INFINITY : NAN;
     if (!(x < INFINITY)) return x;
     double power = 0;
@@ -80,7 +86,7 @@ static inline double quern_fixed_log(double x) {
 }
 
 /* For x >= 0.  u = 1 + x is rounded, and log u times x / (u - 1) corrects that (Kahan). */
-static inline double quern_fixed_log1p(double x) {
+QUERN_FUNCTION double quern_fixed_log1p(double x) {
     const double u = 1 + x;
     if (u == 1 || !(u < INFINITY)) return x;
     return quern_fixed_log(u) * (x / (u - 1));

@@ -2,7 +2,7 @@
  * Portable bits of cross-entropy: their hashes, which are the same on every target of every architecture, and the same bits in
  * every division of a call.  The values come from no function of the C library, whose results differ between libraries.
  *
- * Runs on: cpu; kernels of cross_entropy.
+ * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
@@ -13,6 +13,31 @@ static uint64_t fnv1a(uint64_t hash, const void *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
     return hash;
 }
+
+/* ---- kernels ---- */
+
+/* On a GPU they are those of a stage, which know all options; on a CPU those of the rows. */
+static bool is_portable(const struct quern_kernel *row) {
+    return row->key.cross_entropy.stage == (row->target.kind == QUERN_CUDA ? QUERN_STAGE_PORTABLE : QUERN_STAGE_ROWS);
+}
+
+static bool has_all_options(const struct quern_kernel *row) { return row->target.kind == QUERN_CUDA || row->key.cross_entropy.full; }
+
+static void for_each_portable_row(cross_entropy_row_test *body) {
+    int rows = 0;
+    for (const struct quern_kernel *row = next_row(quern_cross_entropy_kernels, NULL); row;
+         row = next_row(quern_cross_entropy_kernels, row)) {
+        if (!is_portable(row)) continue;
+        OPEN_DEVICE(device, row->target.kind == QUERN_CUDA ? NULL : row->name);  /* a stage is not selected by its name */
+        check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+        body(&device, row);
+        rows++;
+    }
+    check(rows >= 3, "%s has %d kernels with portable bits", test_target(), rows);
+}
+
+#define TEST_PORTABLE_ROWS(suite, name) \
+    TEST_EACH(for_each_portable_row, suite, name, const struct test_device *device, const struct quern_kernel *row)
 
 /* ---- hashes ---- */
 
@@ -89,11 +114,11 @@ static uint64_t hash_of(const struct test_device *device, const struct bits_case
 }
 
 /* A plain kernel has no temperature. */
-TEST_CROSS_ENTROPY_ROWS(cross_entropy_bits, are_the_known_ones) {
+TEST_PORTABLE_ROWS(cross_entropy_bits, are_the_known_ones) {
     const quern_dtype logits = row->key.cross_entropy.logits;
     if (logits != QUERN_F32 && logits != QUERN_F16 && logits != QUERN_BF16) return;
     for (size_t k = 0; k < COUNT(cases); k++) {
-        if ((cases[k].inverse_temperature != 0 && !row->key.cross_entropy.full) ||
+        if ((cases[k].inverse_temperature != 0 && !has_all_options(row)) ||
             (logits == QUERN_F16 && cases[k].center * cases[k].center > 1e9)) continue;
         const uint64_t hash = hash_of(device, &cases[k], logits);
         const uint64_t expected = cases[k].hashes[logits == QUERN_F32 ? 0 : logits == QUERN_F16 ? 1 : 2];
@@ -103,30 +128,42 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy_bits, are_the_known_ones) {
 
 /* ---- divisions of a call ---- */
 
-static void check_ways(const struct test_device *device, struct cross_entropy_case c) {
+static void check_other(const struct test_device *device, const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
+                        const struct cross_entropy_outputs *first, const char *what) {
+    OPEN_OUTPUTS(other, device, c, inputs);
+    cross_entropy_check_same(c, &other, first, what);
+}
+
+static void check_threads(const struct test_device *device, struct cross_entropy_case c, const struct cross_entropy_inputs *inputs,
+                          const struct cross_entropy_outputs *first) {
     static const int threads[] = {2, 3, 7, 64};
-    OPEN_INPUTS(inputs, &c);
-    check_ok(quern_set_threads(device->quern, 1, NULL, NULL));
-    OPEN_OUTPUTS(first, device, &c, &inputs);
-    cross_entropy_compare(&c, &inputs, &first);
     for (size_t i = 0; i < COUNT(threads); i++) {
         check_ok(quern_set_threads(device->quern, threads[i], NULL, NULL));
-        c.later = i == 1, c.shards = i == 2;
-        OPEN_OUTPUTS(other, device, &c, &inputs);
-        cross_entropy_check_same(&c, &other, &first, i == 1 ? "a gradient later" : i == 2 ? "three steps" : "other threads");
+        c.shards = i == 2;
+        check_other(device, &c, inputs, first, i == 2 ? "three steps" : "other threads");
     }
-    c.later = false, c.shards = 0;
+}
+
+static void check_ways(const struct test_device *device, struct cross_entropy_case c) {
+    OPEN_INPUTS(inputs, &c);
+    if (device->kind == QUERN_CPU) check_ok(quern_set_threads(device->quern, 1, NULL, NULL));
+    OPEN_OUTPUTS(first, device, &c, &inputs);
+    cross_entropy_compare(&c, &inputs, &first);
+    if (device->kind == QUERN_CPU) check_threads(device, c, &inputs, &first);
+    c.later = true;
+    check_other(device, &c, &inputs, &first, "a gradient later");
+    c.later = false;
     for (int64_t r = 0; r < c.rows; r++) cross_entropy_check_row_alone(device, &c, &inputs, &first, r, r, OUT_OF_PLACE);
 }
 
 /* Few rows are divided by their parts among the threads. */
-TEST_CROSS_ENTROPY_ROWS(cross_entropy_bits, are_those_of_every_division) {
+TEST_PORTABLE_ROWS(cross_entropy_bits, are_those_of_every_division) {
     static const int64_t shapes[][2] = {{5, 1}, {5, 33}, {3, 5000}, {2, 3 * QUERN_CPU_PART_COLUMNS + 77}, {1, 300007}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = shapes[i][0],
                                                          .vocab = shapes[i][1], .spread = i % 2 ? 40 : 4, .portable = true);
         c.outputs = WANT_WHAT_IS_FREE | (row->key.cross_entropy.full ? WANT_ARGMAX : 0);
-        c.has_temperatures = row->key.cross_entropy.full;
+        c.has_temperatures = has_all_options(row);
         check_ways(device, c);
     }
 }

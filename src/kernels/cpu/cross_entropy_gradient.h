@@ -26,45 +26,15 @@ struct slope {
 
 static inline double slope_magnitude(struct slope slope) { return fmax(fabs(slope.factor), fabs(slope.tilt)); }
 
-static inline struct factor factor_times(struct slope slope, double power, double multiple) {
-    const double factor = slope.factor * multiple;
-    const float high = (float)factor;
-    return (struct factor){vector_broadcast((float)power), vector_broadcast(high),
-                           vector_broadcast((float)(factor - (double)high)), vector_broadcast((float)(slope.tilt * multiple))};
-}
+enum { FACTOR_HAS_REST = LOGITS_BITS == 32 };
 
-#if LOGITS_BITS == 32
-/*
- * For fp32 gradients the factor is a sum of two floats.  Each product is less than a unit in the last place from the exact one.  So
- * rows whose sums differ only in their last bits, as those of shards do, have gradients that are equal or neighbours.
- */
-enum { FACTOR_HAS_REST = 1 };
-
-/* Whether the power is used: for a small factor, so that the second float is a normal number. */
-static inline bool is_twice(struct slope slope) { return slope_magnitude(slope) < 0x1p-4; }
-
-/* The power is at least 2^-126, and the rest at most 2^-24: a product with the power is exact unless the gradient vanishes. */
-static inline struct factor factor_of(struct slope slope) {
-    if (!is_twice(slope))
-        return factor_times(slope, 1, EXPONENTIAL_UNBIAS);
-    int exponent;
-    frexp(slope_magnitude(slope), &exponent);
-    const int of_rest = exponent + 30 < -24 ? exponent + 30 : -24;
-    return factor_times(slope, ldexp(EXPONENTIAL_UNBIAS, exponent - of_rest), ldexp(1, of_rest - exponent));
-}
-
-#else
-/*
- * For 16-bit gradients it is one float.  The product with the power is exact unless the gradient vanishes.
- */
-enum { FACTOR_HAS_REST = 0 };
-
-static inline bool is_twice(struct slope slope) { return slope_magnitude(slope) * EXPONENTIAL_UNBIAS < FLT_MIN; }
+static inline bool is_twice(struct slope slope) { return quern_is_small_factor(slope_magnitude(slope), FACTOR_HAS_REST); }
 
 static inline struct factor factor_of(struct slope slope) {
-    return is_twice(slope) ? factor_times(slope, EXPONENTIAL_UNBIAS * 0x1p-24, 0x1p24) : factor_times(slope, 1, EXPONENTIAL_UNBIAS);
+    const struct quern_factor factor = quern_factor_of(slope.factor, slope_magnitude(slope), FACTOR_HAS_REST);
+    return (struct factor){vector_broadcast(factor.power), vector_broadcast(factor.high), vector_broadcast(factor.low),
+                           vector_broadcast((float)(slope.tilt * factor.multiple))};
 }
-#endif
 
 static inline vector times_factor(vector x, const struct factor *factor, bool twice) {
     if (twice)
