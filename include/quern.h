@@ -415,7 +415,8 @@ typedef enum quern_reduction {
  */
 typedef enum quern_bits {
     QUERN_BITS_DEFAULT = 0,    /* the same from run to run on one kind of machine; the fastest */
-    QUERN_BITS_PORTABLE = 1    /* on CPUs, for whole vocabs, without softcap, label smoothing, entropy and its gradient */
+    QUERN_BITS_PORTABLE = 1    /* for whole vocabs, without softcap, label smoothing, entropy and its gradient; on GPUs without argmax
+                                * and without the steps for stats and their combination */
 } quern_bits;
 
 /* Counts of the rows of one call, in the memory of the device.  Each call that is given the report overwrites it. */
@@ -627,6 +628,16 @@ QUERN_API quern_status quern_cross_entropy_upstream(quern_device *device, const 
  */
 QUERN_API size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross_entropy_args *args, char *buffer,
                                              size_t bytes);
+
+/*
+ * Writes the hash of the results of a fixed case with portable bits, for logits of each type: QUERN_PORTABLE_HASH on every device of
+ * every machine.  Another value shows that a compiler, a driver or a processor computes something else there.  Needs
+ * QUERN_CROSS_ENTROPY to be prepared.  Allocates 200 KB in the memory of the device, on a stream of its own, and waits for it: not
+ * for the graph of a stream.  Thread-safe.
+ * Errors: QUERN_NULL_POINTER; those of quern_cross_entropy, for a build that lacks a type of logits, too; QUERN_OUT_OF_MEMORY.
+ */
+#define QUERN_PORTABLE_HASH 0xB021DB33D52E3173u
+QUERN_API quern_status quern_portable_hash(quern_device *device, uint64_t *hash);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Linear layer and cross-entropy                                                                 */

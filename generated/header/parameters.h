@@ -129,6 +129,10 @@ typedef struct {
     size_t bytes;
 } quern_cross_entropy_explain__parameters;
 typedef struct {
+    quern_device *device;
+    uint64_t *hash;
+} quern_portable_hash__parameters;
+typedef struct {
     quern_gemm_args *args;
 } quern_gemm_args_init__parameters;
 typedef struct {

@@ -697,6 +697,12 @@ static const struct field fields_of_quern_cross_entropy_explain__parameters[] = 
     {.name = "bytes", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_explain__parameters, bytes), .bytes = sizeof((quern_cross_entropy_explain__parameters *)0)->bytes},
 };
 static const struct record record_of_quern_cross_entropy_explain__parameters = {"quern_cross_entropy_explain__parameters", sizeof(quern_cross_entropy_explain__parameters), fields_of_quern_cross_entropy_explain__parameters, 4};
+DECLARE_EXTENT(quern_portable_hash__parameters, hash)
+static const struct field fields_of_quern_portable_hash__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_portable_hash__parameters, device), .bytes = sizeof((quern_portable_hash__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "hash", .kind = MEMORY, .offset = offsetof(quern_portable_hash__parameters, hash), .bytes = sizeof((quern_portable_hash__parameters *)0)->hash, .extent = extent_of_quern_portable_hash__parameters__hash},
+};
+static const struct record record_of_quern_portable_hash__parameters = {"quern_portable_hash__parameters", sizeof(quern_portable_hash__parameters), fields_of_quern_portable_hash__parameters, 2};
 DECLARE_EXTENT(quern_gemm_args_init__parameters, args)
 static const struct field fields_of_quern_gemm_args_init__parameters[] = {
     {.name = "args", .kind = MEMORY, .offset = offsetof(quern_gemm_args_init__parameters, args), .bytes = sizeof((quern_gemm_args_init__parameters *)0)->args, .extent = extent_of_quern_gemm_args_init__parameters__args},
@@ -1430,6 +1436,10 @@ static uint64_t call_quern_cross_entropy_explain(const void *parameters) {
     const quern_cross_entropy_explain__parameters *p = parameters;
     return (uint64_t)quern_cross_entropy_explain(p->device, p->args, p->buffer, p->bytes);
 }
+static uint64_t call_quern_portable_hash(const void *parameters) {
+    const quern_portable_hash__parameters *p = parameters;
+    return (uint64_t)quern_portable_hash(p->device, p->hash);
+}
 static uint64_t call_quern_gemm_args_init(const void *parameters) {
     const quern_gemm_args_init__parameters *p = parameters;
     quern_gemm_args_init(p->args);
@@ -1813,6 +1823,7 @@ static const struct function functions[] = {
     {"quern_cross_entropy_gradient", &record_of_quern_cross_entropy_gradient__parameters, call_quern_cross_entropy_gradient, STATUS},
     {"quern_cross_entropy_upstream", &record_of_quern_cross_entropy_upstream__parameters, call_quern_cross_entropy_upstream, STATUS},
     {"quern_cross_entropy_explain", &record_of_quern_cross_entropy_explain__parameters, call_quern_cross_entropy_explain, LENGTH},
+    {"quern_portable_hash", &record_of_quern_portable_hash__parameters, call_quern_portable_hash, STATUS},
     {"quern_gemm_args_init", &record_of_quern_gemm_args_init__parameters, call_quern_gemm_args_init, NOTHING},
     {"quern_blas_open", &record_of_quern_blas_open__parameters, call_quern_blas_open, STATUS},
     {"quern_blas_close", &record_of_quern_blas_close__parameters, call_quern_blas_close, NOTHING},

@@ -199,8 +199,14 @@ static quern_status does_all(struct quern_cross_entropy_call *call, bool *all) {
 /* Whole rows with portable bits. */
 static quern_status plan_portable(struct launches *launches, struct quern_cross_entropy_call *call) {
     quern_status status = add_labels(launches, call);
-    if (status == QUERN_OK && (call->tasks & QUERN_RUN_ROWS)) status = add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
+    if (status == QUERN_OK && (call->tasks & QUERN_RUN_ROWS))
+        status = add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
     return status == QUERN_OK ? add_reduce(launches, call) : status;
+}
+
+static quern_status add_portable_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
+    call->problem.portable_bits = QUERN_PORTABLE_GRADIENT;
+    return add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
 }
 
 static quern_status plan_whole(struct launches *launches, struct quern_cross_entropy_call *call) {
@@ -220,8 +226,8 @@ static quern_status plan_whole(struct launches *launches, struct quern_cross_ent
 
 static quern_status refuse_portable(const struct quern_cross_entropy_call *call) {
     if (!call->problem.portable_bits) return QUERN_OK;
-    return quern_fail(call->device, QUERN_NOT_SUPPORTED, "args.bits is %d in steps for stats and their combination on a GPU: expected "
-                      "%d, QUERN_BITS_DEFAULT", QUERN_BITS_PORTABLE, QUERN_BITS_DEFAULT);
+    return quern_fail(call->device, QUERN_NOT_SUPPORTED, "args.bits is %d in steps for stats and their combination on a GPU: "
+                      "expected %d, QUERN_BITS_DEFAULT", QUERN_BITS_PORTABLE, QUERN_BITS_DEFAULT);
 }
 
 static quern_status plan_stats(struct launches *launches, struct quern_cross_entropy_call *call) {
@@ -242,9 +248,8 @@ static quern_status plan_combine(struct launches *launches, struct quern_cross_e
 
 static quern_status plan_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
     quern_status status = add_labels(launches, call);
-    if (status != QUERN_OK || !call->problem.portable_bits) return status == QUERN_OK ? add_gradient(launches, call) : status;
-    call->problem.portable_bits = QUERN_PORTABLE_GRADIENT;
-    return add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
+    if (status == QUERN_OK && call->problem.portable_bits) return add_portable_gradient(launches, call);
+    return status == QUERN_OK ? add_gradient(launches, call) : status;
 }
 
 static quern_status plan_upstream(struct launches *launches, struct quern_cross_entropy_call *call) {

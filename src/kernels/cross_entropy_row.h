@@ -124,7 +124,8 @@ QUERN_FUNCTION struct quern_row_values quern_row_values(const struct quern_cross
     struct quern_row_values values = {0, 0, 0, 0, false};
     const double distance = (double)stats->label_value - (stats->origin == (double)-INFINITY ? 0 : stats->origin);
     values.is_infinite = stats->origin == (double)-INFINITY && !isnan(stats->others) && !isnan(stats->label_value);
-    if (stats->has_label && !values.is_infinite) values.label = QUERN_HAS_PORTABLE_BITS(problem) ? quern_fixed_exp(distance) : exp(distance);
+    if (stats->has_label && !values.is_infinite)
+        values.label = QUERN_HAS_PORTABLE_BITS(problem) ? quern_fixed_exp(distance) : exp(distance);
     values.sum = stats->others + values.label;
     if (QUERN_HAS_PORTABLE_BITS(problem))
         quern_row_add_portable_logs(&values, stats, distance);

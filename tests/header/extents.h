@@ -162,6 +162,7 @@ ARGS(quern_cross_entropy_upstream, quern_cross_entropy_args)
 OPAQUE(quern_cross_entropy_upstream__parameters, stream)
 ARGS(quern_cross_entropy_explain, quern_cross_entropy_args)
 BUFFER(quern_cross_entropy_explain)
+ONE(quern_portable_hash__parameters, hash, uint64_t)
 
 /* ---- matrix products and the last layer ---- */
 

@@ -21,7 +21,9 @@ static bool is_portable(const struct quern_kernel *row) {
     return row->key.cross_entropy.stage == (row->target.kind == QUERN_CUDA ? QUERN_STAGE_PORTABLE : QUERN_STAGE_ROWS);
 }
 
-static bool has_all_options(const struct quern_kernel *row) { return row->target.kind == QUERN_CUDA || row->key.cross_entropy.full; }
+static bool has_all_options(const struct quern_kernel *row) {
+    return row->target.kind == QUERN_CUDA || row->key.cross_entropy.full;
+}
 
 static void for_each_portable_row(cross_entropy_row_test *body) {
     int rows = 0;
@@ -126,10 +128,48 @@ TEST_PORTABLE_ROWS(cross_entropy_bits, are_the_known_ones) {
     }
 }
 
+/* The case of the library's own. */
+Test(cross_entropy_bits, have_a_hash) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    uint64_t hash = 0;
+    check_ok(quern_portable_hash(device.quern, &hash));
+    check(hash == QUERN_PORTABLE_HASH, "0x%016llX", (unsigned long long)hash);
+    check_status(quern_portable_hash(device.quern, NULL), QUERN_NULL_POINTER);
+    check_status(quern_portable_hash(NULL, &hash), QUERN_NULL_POINTER);
+}
+
+Test(cross_entropy_bits, need_a_prepared_device) {
+    OPEN_DEVICE(device, NULL);
+    uint64_t hash = 7;
+    check_status(quern_portable_hash(device.quern, &hash), QUERN_NOT_PREPARED);
+    check(hash == 7, "0x%016llX", (unsigned long long)hash);
+}
+
+/* ---- what is refused ---- */
+
+/* Before anything is launched. */
+Test(cross_entropy_bits, are_refused_on_gpus_with_argmax_and_in_steps) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    if (device.kind == QUERN_CPU) cr_skip_test("CPUs have them");
+    _Alignas(64) static char memory[4096];
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT64;
+    args.bits = QUERN_BITS_PORTABLE, args.rows = 1, args.vocab = 40;
+    args.logits = memory, args.labels = memory + 256;
+    args.stats = (quern_row_stats *)(void *)(memory + 512);
+    const quern_row_stats *shards = (quern_row_stats *)(void *)(memory + 1024);
+    check_refused(quern_cross_entropy_stats(device.quern, &args, memory + 2048, 2048, NULL), QUERN_NOT_SUPPORTED,
+                  "in steps for stats");
+    check_refused(quern_cross_entropy_combine(device.quern, &args, shards, 1, memory + 2048, 2048, NULL), QUERN_NOT_SUPPORTED,
+                  "in steps for stats");
+    args.argmax = (int64_t *)(void *)(memory + 640);
+    check_refused(quern_cross_entropy(device.quern, &args, memory + 2048, 2048, NULL), QUERN_NOT_SUPPORTED, "with argmax on a GPU");
+}
+
 /* ---- divisions of a call ---- */
 
-static void check_other(const struct test_device *device, const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
-                        const struct cross_entropy_outputs *first, const char *what) {
+static void check_other(const struct test_device *device, const struct cross_entropy_case *c,
+                        const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *first, const char *what) {
     OPEN_OUTPUTS(other, device, c, inputs);
     cross_entropy_check_same(c, &other, first, what);
 }

@@ -10,6 +10,7 @@ QUERN_VERSION_MAJOR = 0
 QUERN_VERSION_MINOR = 2
 QUERN_VERSION_PATCH = 0
 QUERN_STRUCT_MARK = 1364525056
+QUERN_PORTABLE_HASH = 12691666240573157747
 QUERN_VERSION = 200
 QUERN_SCALE_BLOCK = 32
 QUERN_MAX_RANKS = 128
@@ -532,6 +533,7 @@ _FUNCTIONS = {
     "quern_cross_entropy_gradient": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
     "quern_cross_entropy_upstream": (c_int, c_void_p, c_void_p, c_void_p),
     "quern_cross_entropy_explain": (c_size_t, c_void_p, c_void_p, c_void_p, c_size_t),
+    "quern_portable_hash": (c_int, c_void_p, c_void_p),
     "quern_gemm_args_init": (None, c_void_p),
     "quern_blas_open": (c_int, c_void_p, c_char_p, c_void_p),
     "quern_blas_close": (None, c_void_p),

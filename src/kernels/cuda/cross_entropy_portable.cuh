@@ -34,12 +34,13 @@ enum {
 /* Exponentials below that of this distance from the origin are 0. */
 #define LOWEST_DISTANCE -153.0f
 
-static __device__ __forceinline__ float polynomial_of(float r) {
+/* Times a power of two, which changes no bit but the exponent's. */
+static __device__ __forceinline__ float polynomial_of(float r, float scale) {
     constexpr float terms[] = QUERN_PORTABLE_TERMS;
-    float p = terms[QUERN_PORTABLE_DEGREE];
+    float p = terms[QUERN_PORTABLE_DEGREE] * scale;
 #pragma unroll
     for (int i = QUERN_PORTABLE_DEGREE - 1; i >= 0; i--) {
-        p = __fmaf_rn(r, p, terms[i]);
+        p = __fmaf_rn(r, p, terms[i] * scale);
     }
     return p;
 }
@@ -61,7 +62,7 @@ struct portable_exponential {
     __device__ __forceinline__ float near(float y) const {
         const float sum = __fmaf_rn(y, (float)QUERN_LOG2_E_FLOAT, round);
         const float r = __fmaf_rn(sum - round, -(float)QUERN_LN_2_FLOAT, y);
-        const float p = polynomial_of(r) * 0x1p96f;
+        const float p = polynomial_of(r, (float)(1 / QUERN_EXPONENTIAL_UNBIAS));
         const float e = __uint_as_float(__float_as_uint(p) + (__float_as_uint(sum) << 23));
         return y < lowest ? 0.0f : e;
     }
@@ -71,7 +72,7 @@ struct portable_exponential {
         }
         const double k = quern_row_power(y);
         const float r = fabsf(y) > QUERN_FAR_Y ? 0.0f : (float)(y - k * QUERN_LN_2_FLOAT);
-        return (float)quern_times_power(polynomial_of(r), k - power + QUERN_EXPONENTIAL_BIAS);
+        return (float)quern_times_power(polynomial_of(r, 1.0f), k - power + QUERN_EXPONENTIAL_BIAS);
     }
 };
 
@@ -111,9 +112,15 @@ template <class T> struct portable_row {
         }
         packing<T, vector>::widen(word, y);
         const uint64_t own = (uint64_t)(label - column);
+        if (own < vector) {
+#pragma unroll
+            for (int i = 0; i < vector; i++) {
+                y[i] = (int)own == i ? -INFINITY_F32 : y[i];
+            }
+        }
 #pragma unroll
         for (int i = 0; i < vector; i++) {
-            y[i] = own == (uint64_t)i ? -INFINITY_F32 : y[i] * inverse_temperature;
+            y[i] *= inverse_temperature;
         }
     }
 };
@@ -125,7 +132,6 @@ struct portable_block {
     double power;                   /* of the origin of the exponentials */
     enum quern_gradient_kind kind;
     struct quern_factor factor;
-    bool is_twice;
     float label;                    /* the gradient of the label's column */
 };
 
@@ -272,8 +278,9 @@ static __device__ __forceinline__ float sum_of_row(const portable_row<T> &row, c
 
 /* The stats of a row from its sum; by one thread. */
 template <class T>
-static __device__ __forceinline__ quern_row_stats stats_of_sum(const quern_cross_entropy_problem &problem, const portable_row<T> &row,
-                                                               float largest, float sum, double power) {
+static __device__ __forceinline__ quern_row_stats stats_of_sum(const quern_cross_entropy_problem &problem,
+                                                               const portable_row<T> &row, float largest, float sum,
+                                                               double power) {
     quern_row_stats stats = quern_row_nothing();
     if (largest == INFINITY_F32) {
         stats.origin = 0, stats.others = (double)NAN;
@@ -300,37 +307,35 @@ static __device__ __forceinline__ void prepare_gradient(const quern_cross_entrop
     const double factor = has_origin ? quern_times_power(gradient.factor, block.power - of_row) : 0.0;
     block.kind = gradient.kind;
     block.factor = quern_factor_of(factor, fabs(factor), T::bytes == 4);
-    block.is_twice = quern_is_small_factor(fabs(factor), T::bytes == 4);
     block.label = (float)gradient.label;
 }
 
 /* ---- the gradient ---- */
 
 /* From the exponential of its y. */
-template <class T> static __device__ __forceinline__ float gradient_of(const portable_block &block, float e) {
-    if (block.kind != QUERN_GRADIENT_NUMBERS) {
-        return block.kind == QUERN_GRADIENT_NAN ? __uint_as_float(0x7fc00000u) : 0.0f;
-    }
-    e = block.is_twice ? e * block.factor.power : e;
-    return T::bytes == 4 ? __fmaf_rn(e, block.factor.high, e * block.factor.low) : e * block.factor.high;
+template <class T> static __device__ __forceinline__ float gradient_of(const struct quern_factor &factor, float e) {
+    e *= factor.power;
+    return T::bytes == 4 ? __fmaf_rn(e, factor.high, e * factor.low) : e * factor.high;
 }
 
 /* The columns before the vectors and behind them, one for each thread; all of them if y are far. */
 template <class T>
 static __device__ __forceinline__ void store_edge_columns(const portable_row<T> &row, const portable_exponential &exponential,
-                                                          const portable_block &block, char *grad, int64_t head, int64_t between) {
+                                                          const struct quern_factor &factor, char *grad, int64_t head,
+                                                          int64_t between) {
 #pragma unroll 1
     for (int64_t i = threadIdx.x; i < row.columns - between; i += PORTABLE_THREADS) {
         const int64_t column = i < head ? i : i + between;
         const float y = row.other(column), e = exponential.is_near ? exponential.near(y) : exponential.any(y);
-        store_element<T>(grad, column, T::nearest(gradient_of<T>(block, e)));
+        store_element<T>(grad, column, T::nearest(gradient_of<T>(factor, e)));
     }
 }
 
 /* By vectors that are aligned in the gradient, each by the thread that has read its logits: the gradient may replace them. */
 template <class T>
 static __device__ __forceinline__ void store_portable_gradient(const portable_row<T> &row, const portable_exponential &exponential,
-                                                               const portable_block &block, char *grad, int64_t padded) {
+                                                               const portable_block &block, char *grad) {
+    const struct quern_factor factor = block.factor;
     constexpr int vector = portable_row<T>::vector;
     const int64_t misaligned = (VECTOR_BYTES - (int)((uintptr_t)grad % VECTOR_BYTES)) % VECTOR_BYTES / T::bytes;
     const int64_t head = misaligned < row.columns && exponential.is_near ? misaligned : row.columns;
@@ -341,37 +346,40 @@ static __device__ __forceinline__ void store_portable_gradient(const portable_ro
         row.others(head + i * vector, y);
 #pragma unroll
         for (int j = 0; j < vector; j++) {
-            y[j] = gradient_of<T>(block, exponential.near(y[j]));
+            y[j] = gradient_of<T>(factor, exponential.near(y[j]));
         }
         packing<T, vector>::nearest(y, word);
         store_vector_once<VECTOR_BYTES>(grad + (head + i * vector) * T::bytes, word);
     }
-    store_edge_columns(row, exponential, block, grad, head, vectors * vector);
-    for (int64_t column = row.columns + threadIdx.x; column < padded; column += PORTABLE_THREADS) {
-        store_element<T>(grad, column, 0);
-    }
+    store_edge_columns(row, exponential, factor, grad, head, vectors * vector);
     __syncthreads(); /* the label's column has been written */
-    if (threadIdx.x == 0 && block.kind == QUERN_GRADIENT_NUMBERS) {
+    if (threadIdx.x == 0) {
         store_element<T>(grad, row.label, T::nearest(block.label));
+    }
+}
+
+/* The same value in each of these columns. */
+template <class T> static __device__ __forceinline__ void fill_columns(char *grad, int64_t first, int64_t end, float x) {
+    for (int64_t column = first + threadIdx.x; column < end; column += PORTABLE_THREADS) {
+        store_element<T>(grad, column, T::nearest(x));
     }
 }
 
 /* ---- rows ---- */
 
-template <class T> static __device__ __forceinline__ char *portable_grad_of(const quern_cross_entropy_problem &problem, int64_t row) {
+template <class T>
+static __device__ __forceinline__ char *portable_grad_of(const quern_cross_entropy_problem &problem, int64_t row) {
     return (char *)problem.grad + row * problem.grad_stride * T::bytes;
 }
 
 template <class T>
-static __device__ __forceinline__ void skip_portable_row(const quern_cross_entropy_problem &problem, int64_t number, bool has_stats) {
+static __device__ __forceinline__ void skip_portable_row(const quern_cross_entropy_problem &problem, int64_t number,
+                                                         bool has_stats) {
     if (threadIdx.x == 0 && !has_stats) {
         write_skipped_row(problem, number, true);
     }
-    if (!problem.grad || kept_of_skipped_row(problem, number) & QUERN_KEPT_GRAD) {
-        return;
-    }
-    for (int64_t column = threadIdx.x; column < problem.padded_vocab; column += PORTABLE_THREADS) {
-        store_element<T>(portable_grad_of<T>(problem, number), column, 0);
+    if (problem.grad && !(kept_of_skipped_row(problem, number) & QUERN_KEPT_GRAD)) {
+        fill_columns<T>(portable_grad_of<T>(problem, number), 0, problem.padded_vocab, 0.0f);
     }
 }
 
@@ -413,10 +421,16 @@ template <class T> static __device__ __forceinline__ void run_portable(const que
     }
     const portable_row<T> row(problem, number);
     take_portable_row(problem, number, row, block, has_stats);
-    if (problem.grad) {
-        __syncthreads(); /* the first thread has prepared the gradient */
-        store_portable_gradient(row, portable_exponential(block.power), block, portable_grad_of<T>(problem, number),
-                                problem.padded_vocab);
+    if (!problem.grad) {
+        return;
+    }
+    __syncthreads(); /* the first thread has prepared the gradient */
+    char *const grad = portable_grad_of<T>(problem, number);
+    fill_columns<T>(grad, problem.vocab, problem.padded_vocab, 0.0f);
+    if (block.kind == QUERN_GRADIENT_NUMBERS) {
+        store_portable_gradient(row, portable_exponential(block.power), block, grad);
+    } else {
+        fill_columns<T>(grad, 0, problem.vocab, block.kind == QUERN_GRADIENT_NAN ? __uint_as_float(0x7fc00000u) : 0.0f);
     }
 }
 

@@ -5,6 +5,7 @@ pub const QUERN_VERSION_MAJOR: c_int = 0;
 pub const QUERN_VERSION_MINOR: c_int = 2;
 pub const QUERN_VERSION_PATCH: c_int = 0;
 pub const QUERN_STRUCT_MARK: c_int = 1364525056;
+pub const QUERN_PORTABLE_HASH: u64 = 12691666240573157747;
 pub const QUERN_VERSION: c_int = 200;
 pub const QUERN_SCALE_BLOCK: c_int = 32;
 pub const QUERN_MAX_RANKS: c_int = 128;
@@ -593,6 +594,7 @@ extern "C" {
     pub fn quern_cross_entropy_gradient(device: *mut quern_device, args: *const quern_cross_entropy_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_cross_entropy_upstream(device: *mut quern_device, args: *const quern_cross_entropy_args, stream: *mut c_void) -> quern_status;
     pub fn quern_cross_entropy_explain(device: *const quern_device, args: *const quern_cross_entropy_args, buffer: *mut c_char, bytes: usize) -> usize;
+    pub fn quern_portable_hash(device: *mut quern_device, hash: *mut u64) -> quern_status;
     pub fn quern_gemm_args_init(args: *mut quern_gemm_args);
     pub fn quern_blas_open(device: *mut quern_device, library: *const c_char, blas: *mut *mut quern_blas) -> quern_status;
     pub fn quern_blas_close(blas: *mut quern_blas);
