@@ -10,8 +10,8 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # "resident" keeps the row in shared memory, of one block or a cluster, and so reads it once.  It divides rows by columns, in
 # vectors of 16 bytes; its blocks, or clusters of blocks, take rows in turns.  So does "streamed" without options: it keeps as many
 # columns as fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared
-# memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.  "portable" does all of a row
-# with portable bits.
+# memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.  "portable" does all of a
+# row with portable bits.
 ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
 # With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row;

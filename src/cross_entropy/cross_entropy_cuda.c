@@ -144,8 +144,11 @@ static quern_status add_labels(struct launches *launches, const struct quern_cro
     return counts_labels(call) ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
 }
 
-static quern_status add_gradient(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    return call->problem.grad ? add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count) : QUERN_OK;
+static quern_status add_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
+    if (!call->problem.grad) return QUERN_OK;
+    if (!call->problem.portable_bits) return add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count);
+    call->problem.portable_bits = QUERN_PORTABLE_GRADIENT;
+    return add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
 }
 
 static quern_status add_reduce(struct launches *launches, const struct quern_cross_entropy_call *call) {
@@ -204,11 +207,6 @@ static quern_status plan_portable(struct launches *launches, struct quern_cross_
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }
 
-static quern_status add_portable_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
-    call->problem.portable_bits = QUERN_PORTABLE_GRADIENT;
-    return add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
-}
-
 static quern_status plan_whole(struct launches *launches, struct quern_cross_entropy_call *call) {
     if (call->problem.portable_bits) return plan_portable(launches, call);
     bool split, all;
@@ -248,7 +246,6 @@ static quern_status plan_combine(struct launches *launches, struct quern_cross_e
 
 static quern_status plan_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
     quern_status status = add_labels(launches, call);
-    if (status == QUERN_OK && call->problem.portable_bits) return add_portable_gradient(launches, call);
     return status == QUERN_OK ? add_gradient(launches, call) : status;
 }
 
