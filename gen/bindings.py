@@ -1,5 +1,5 @@
-"""What is rendered from the public header: the declarations of the Rust crate and of the Python package, the types of GPU kernels,
-the lists of arguments, and tables for tests."""
+"""What is rendered from the public header: the declarations of the Rust crate quern-sys and of the Python package, the types of GPU
+kernels, the lists of arguments, and tables for tests."""
 
 from __future__ import annotations
 
@@ -193,12 +193,13 @@ def values(declared: header.Header) -> dict[str, object]:
 def outputs(render: Callable[..., str]) -> dict[str, str]:
     """The rendered files by their paths."""
     names = values(header.read())
-    crate = "bindings/rust/quern-sys"
-    manifests = {f"{crate}/Cargo.toml": "bindings/Cargo.toml.j2", f"{crate}/Cargo.lock": "bindings/Cargo.lock.j2",
+    crates = "bindings/rust"
+    manifests = {**{f"{crates}/{crate}/{name}": f"bindings/{crate}/{name}.j2"
+                    for crate in ("quern-sys", "quern") for name in ("Cargo.toml", "Cargo.lock")},
                  "packaging/conda/meta.yaml": "packaging/meta.yaml.j2",
                  "packaging/vcpkg/quern/vcpkg.json": "packaging/vcpkg.json.j2"}
     return {**{path: render(template, version=api.version_text()) for path, template in manifests.items()},
-            f"{crate}/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
+            f"{crates}/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
             "bindings/python/quern/_c.py": render("bindings/_c.py.j2", **names),
             "generated/arguments.h": render("bindings/arguments.h.j2", **names),
             "generated/kernel_types.h": render("bindings/kernel_types.h.j2", **names),

@@ -1,4 +1,4 @@
-"""Installs what a build has made: libraries, headers, the pkg-config files, the CMake package, the Rust crate and quern_dump.
+"""Installs what a build has made: libraries, headers, the pkg-config files, the CMake package, the Rust crates and quern_dump.
 
 All files are written beside their places and then renamed: if one cannot be written, nothing below the prefix has changed.  Called
 by the build, with the folder of the libraries, and PREFIX and DESTDIR in the environment.
@@ -19,7 +19,7 @@ from gen import api, plan
 from gen.render import ROOT
 
 TEMPLATES = "src/install"
-CRATE = "bindings/rust/quern-sys"
+CRATES = "bindings/rust"
 
 
 class Piece(NamedTuple):
@@ -53,10 +53,10 @@ def pieces(library: Path) -> Iterator[Piece]:
         yield Piece(f"{folder}/{name}", ROOT / TEMPLATES / f"{name}.in", is_template=True)
     for path in sorted((ROOT / "bindings/python/quern_dump").glob("*.py")):
         yield Piece(f"share/quern/quern_dump/{path.name}", path)
-    for path in sorted((ROOT / CRATE).rglob("*")):
-        inside = path.relative_to(ROOT / CRATE)
-        if path.is_file() and inside.parts[0] != "target":
-            yield Piece(f"share/quern/quern-sys/{inside}", path)
+    for path in sorted((ROOT / CRATES).rglob("*")):
+        inside = path.relative_to(ROOT / CRATES)
+        if path.is_file() and inside.parts[1] != "target":
+            yield Piece(f"share/quern/{inside}", path)
     yield Piece("bin/quern_dump", ROOT / TEMPLATES / "quern_dump.sh", 0o755)
 
 
@@ -96,8 +96,8 @@ def install(library: Path, root: Path) -> None:
 def main() -> None:
     root = Path(os.environ.get("DESTDIR", "") + os.environ.get("PREFIX", "/usr/local"))
     install(Path(sys.argv[1]), root)
-    print(f"installed below {root}: libquern.a, {api.soname()}, headers, quern.pc, quern-shared.pc, the CMake package, the crate "
-          "quern-sys and quern_dump")
+    print(f"installed below {root}: libquern.a, {api.soname()}, headers, quern.pc, quern-shared.pc, the CMake package, the crates "
+          "quern and quern-sys, and quern_dump")
 
 
 if __name__ == "__main__":

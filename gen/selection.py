@@ -299,7 +299,7 @@ def _root(prefix: str) -> str:
 def _parser(command: str) -> argparse.ArgumentParser:
     texts = {"build": "Builds libquern.a, the examples and the benchmarks; with an option, only an archive with chosen kernels.",
              "install": "Builds the libraries, with chosen kernels if options say so, and installs them below PREFIX: libquern.a, "
-                        "libquern.so, headers, files for pkg-config and CMake, the Rust crate quern-sys, quern_dump."}
+                        "libquern.so, headers, files for pkg-config and CMake, the Rust crates quern and quern-sys, quern_dump."}
     parser = argparse.ArgumentParser(prog=f"./quern {command}", description=texts[command])
     if command == "install":
         parser.add_argument("prefix", metavar="PREFIX", help="a folder; DESTDIR may stand before it in the environment")

@@ -146,7 +146,8 @@ static quern_status add_labels(struct launches *launches, const struct quern_cro
 
 static quern_status add_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
     if (!call->problem.grad) return QUERN_OK;
-    if (!call->problem.portable_bits) return add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count);
+    if (!call->problem.portable_bits)
+        return add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count);
     call->problem.portable_bits = QUERN_PORTABLE_GRADIENT;
     return add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
 }

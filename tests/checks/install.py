@@ -25,7 +25,8 @@ CHOSEN = ("--targets", "portable", "--operations", "cross_entropy,barrier", "--f
 PLACES = {"include/quern.h", "include/quern_mpi.h", "include/quern_device.cuh", "lib/libquern.a", "lib/libquern.so",
           "lib/pkgconfig/quern.pc", "lib/pkgconfig/quern-shared.pc", "lib/cmake/quern/quern-config.cmake",
           "lib/cmake/quern/quern-config-version.cmake", "share/quern/quern-sys/Cargo.toml", "share/quern/quern-sys/build.rs",
-          "share/quern/quern-sys/src/bindings.rs", "bin/quern_dump"}
+          "share/quern/quern-sys/src/bindings.rs", "share/quern/quern/Cargo.toml", "share/quern/quern/src/lib.rs",
+          "bin/quern_dump"}
 DISK = 100_000  # bytes: less than an archive has, more than any other file that is installed
 
 

@@ -121,9 +121,9 @@ for linker in bfd gold lld; do
     done
 done
 
-# The crate is built in a copy, so that nothing is written into the tree.
+# The crates are built in copies, so that nothing is written into the tree.
 if command -v cargo >/dev/null; then
-    cp -r bindings/rust/quern-sys "$work/quern-sys"
+    cp -r bindings/rust/quern-sys bindings/rust/quern "$work"
     step "the crate in Rust" sh -c "cd '$work/quern-sys' && cargo run --offline --example linking"
     expect "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
     step "the crate with QUERN_LIB_DIR" sh -c "cd '$work/quern-sys' && QUERN_LIB_DIR='$QUERN/lib' cargo run --offline --example linking"
@@ -137,6 +137,14 @@ if command -v cargo >/dev/null; then
         step "the same layouts in C by $compiler" sh -c "$compiler -std=c11 -fsyntax-only -I '$QUERN/include' '$work/layout.c'"
     done
     step "the crate as a package" sh -c "cd '$work/quern-sys' && QUERN_LIB_DIR='$QUERN/lib' cargo package --offline --allow-dirty"
+    step "the safe crate's tests" sh -c "cd '$work/quern' && cargo test --offline"
+    expect "test cross_entropy_is_the_formula_and_its_slope ... ok"
+    expect "test src/lib.rs .* ok"
+    step "the safe crate's example" sh -c "cd '$work/quern' && cargo run --offline --example bigrams"
+    expect "loss 4.852, after 100 steps 1.308"
+    # No registry has quern-sys.
+    step "the safe crate as a package" sh -c "cd '$work/quern' && QUERN_LIB_DIR='$QUERN/lib' cargo package --offline --allow-dirty \
+        --config 'patch.crates-io.quern-sys.path = \"../quern-sys\"'"
 else
-    echo "consumer: the crate in Rust: skipped: no cargo"
+    echo "consumer: the crates in Rust: skipped: no cargo"
 fi
