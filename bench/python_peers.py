@@ -83,7 +83,7 @@ def overheads(clock) -> list[float]:
     """Microseconds of the smallest calls: the operator with given results, and allocating; the function; F's; both with gradients."""
     logits, labels = torch.randn(4, 16, requires_grad=True), torch.randint(0, 16, (4,))
     given, loss, grad = logits.detach(), torch.empty(()), torch.empty(4, 16)
-    options = (labels, None, 16, 2, -100, 0.0, 0.0, 0.0, True)
+    options = (labels, None, 16, 2, -100, 0.0, 0.0, 0.0, True, False)
     out, alone = torch.ops.quern.cross_entropy_out.default, torch.ops.quern.cross_entropy_loss.default
     calls = (lambda: out(given, *options, 1.0, loss=loss, grad=grad), lambda: alone(given, *options),
              lambda: quern.torch.cross_entropy(given, labels), lambda: F.cross_entropy(given, labels),

@@ -13,6 +13,7 @@ from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int32, c_int64, c_size
 import numpy
 
 import quern
+import quern.numpy
 from harness import main
 from numpy_tests import case, near, oracle
 from quern import _c
@@ -139,11 +140,11 @@ def real(value: float) -> int:
 
 
 def run(name: str, logits: Tensor, labels: Tensor, *more, weight: Tensor | None = None, reduction: int = 2, smoothing: float = 0.0,
-        outputs: int = 1) -> list[Tensor]:
+        portable: int = 0, outputs: int = 1) -> list[Tensor]:
     """Calls an operator as PyTorch does.  It owns the tensors of its arguments."""
     boxed = (c_uint64 * 1)(weight.handle) if weight else None
     words = [logits.handle, labels.handle, ctypes.addressof(boxed) if boxed else 0, logits.shape[1], reduction, (-100) % 2**64,
-             real(smoothing), real(0.0), real(0.0), 0, *more]
+             real(smoothing), real(0.0), real(0.0), 0, portable, *more]
     return call(name, words, outputs)
 
 
@@ -185,6 +186,14 @@ def test_loss_and_gradient():
             again, rows, grad = run("cross_entropy_and_gradient", x, y, weight=box(), smoothing=0.1, outputs=3)
             near(grad.values(), gradient / divisor, tolerance)
             assert again.values() == found.values() and (rows.values() == kept).all()
+
+
+def test_portable_bits_are_those_of_the_cpu():
+    for dtype in (numpy.float32, numpy.float16):
+        logits, labels, x, y = device_case(dtype)
+        losses, _, grad = run("cross_entropy_and_gradient", x, y, reduction=0, portable=1, outputs=3)
+        found = quern.numpy.cross_entropy(logits, labels, reduction="none", grad=True, portable=True)
+        assert losses.values().tobytes() == found.loss.tobytes() and grad.values().tobytes() == found.grad.tobytes(), dtype
 
 
 def test_log_prob_and_entropy():

@@ -124,7 +124,7 @@ def test_a_policy_in_compiled_code():
     plain, = torch.autograd.grad(loss(given), given)
     compiled, = torch.autograd.grad(torch.compile(loss, fullgraph=True, backend="aot_eager")(given), given)
     assert (plain == compiled).all()
-    options = (labels, None, 50, 0, -100, 0.0, 0.0, 0.0, True, 2.0)
+    options = (labels, None, 50, 0, -100, 0.0, 0.0, 0.0, True, False, 2.0)
     opcheck(torch.ops.quern.policy.default, (given, *options))
     log_prob, _, stats = torch.ops.quern.policy(given.detach(), *options)
     opcheck(torch.ops.quern.policy_gradient.default, (given.detach(), *options, stats, log_prob, log_prob))
@@ -244,7 +244,7 @@ def test_errors_in_eager_and_compiled_code():
 
 def test_operators_for_compilers():
     logits, labels = case()
-    options = (labels, None, 777, 2, -100, 0.1, 0.0, 0.0, DEVICE == "cpu")
+    options = (labels, None, 777, 2, -100, 0.1, 0.0, 0.0, DEVICE == "cpu", False)
     given, operators = logits.detach(), torch.ops.quern
     stats = operators.cross_entropy(given, *options)[1]
     opcheck(operators.cross_entropy.default, (logits, *options))
@@ -257,9 +257,32 @@ def test_operators_for_compilers():
     opcheck(operators.cross_entropy_out.default, (given, *options, 1.0), {"loss": torch.empty(()), "grad": torch.empty_like(given)})
 
 
+def test_portable_bits():
+    """A row alone has those of the row in a batch, in place or not, eager or compiled; and a machine has those of all others."""
+    logits, labels = case()
+    upstream = torch.randn(len(labels), device=DEVICE)
+
+    def results(rows, targets, upstream, function=quern.torch.cross_entropy):
+        leaf = rows.detach().clone().requires_grad_()
+        losses = function(leaf, targets, reduction="none", portable=True)
+        losses.backward(upstream)
+        return losses.detach(), leaf.grad
+
+    losses, grad = results(logits, labels, upstream)
+    torch.testing.assert_close(losses, F.cross_entropy(logits, labels, reduction="none").detach(), rtol=1e-6, atol=1e-6)
+    for row in (0, 17, 49):
+        one = slice(row, row + 1)
+        alone, of_alone = results(logits[one], labels[one], upstream[one])
+        assert torch.equal(alone, losses[one]) and torch.equal(of_alone, grad[one])
+    compiled, of_compiled = results(logits, labels, upstream, torch.compile(quern.torch.cross_entropy, fullgraph=True))
+    assert torch.equal(compiled, losses) and torch.equal(of_compiled, grad)
+    raises(NotImplementedError, "softcap", lambda: quern.torch.cross_entropy(logits, labels, softcap=5.0, portable=True))
+    raises(NotImplementedError, "outputs=True", lambda: quern.torch.cross_entropy(logits, labels, outputs=True, portable=True))
+
+
 def test_operators_refuse_what_they_could_read_beyond():
     logits, labels = (each.detach() for each in case())
-    rest, operators = (2, -100, 0.0, 0.0, 0.0, False), torch.ops.quern
+    rest, operators = (2, -100, 0.0, 0.0, 0.0, False, False), torch.ops.quern
     loss, grad, one = torch.empty(()), torch.empty_like(logits), torch.ones(())
     stats = operators.cross_entropy(logits, labels, None, 777, *rest)[1]
     call, gradient, out = operators.cross_entropy, operators.cross_entropy_gradient, operators.cross_entropy_out
@@ -292,7 +315,7 @@ def test_compiled_exported_and_meta():
 
     exported = torch.export.export(Loss(), (logits.detach(), labels))
     assert torch.equal(exported.module()(logits.detach(), labels), quern.torch.cross_entropy(logits, labels).detach())
-    meta = torch.ops.quern.cross_entropy(logits.detach().to("meta"), labels.to("meta"), None, 777, 2, -100, 0.0, 0.0, 0.0, True)
+    meta = torch.ops.quern.cross_entropy(logits.detach().to("meta"), labels.to("meta"), None, 777, 2, -100, 0.0, 0.0, 0.0, True, False)
     assert meta[0].shape == () and meta[1].shape == (50, 64)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -85,9 +86,10 @@ _STATUS = {lib.quern_status_string(value).decode(): value for name, value in var
 
 def translated(failure: RuntimeError) -> Exception:
     """The library's exception for an error that a framework has raised for it, which has the name of the status in its text."""
-    name, _, text = str(failure).partition("\n")[0].rpartition("QUERN_")[2].partition(": ")
-    status = _STATUS.get(f"QUERN_{name}")
-    return failure if status is None else error(status, text)
+    for found in re.finditer(r"(QUERN_[A-Z_]+): (.*)", str(failure)):   # its details may name other constants
+        if found[1] in _STATUS:
+            return error(_STATUS[found[1]], found[2])
+    return failure
 
 
 # ---- devices ----

@@ -184,6 +184,9 @@ static double real_of(value given) {
     return real;
 }
 
+/* PyTorch 2.7 leaves other bytes of a bool as they were. */
+static bool flag_of(value given) { return (given & 0xFF) != 0; }
+
 /* An optional tensor is an address of a boxed tensor; 0: there is none. */
 static tensor optional_of(value given) {
     value inner;
@@ -194,10 +197,10 @@ static tensor optional_of(value given) {
 }
 
 /* The arguments that all operators have, in the order of OPTIONS. */
-enum { LOGITS, LABELS, WEIGHT, VOCAB, REDUCTION, IGNORE_INDEX, SMOOTHING, Z_LOSS, SOFTCAP, STRICT, FURTHER };
+enum { LOGITS, LABELS, WEIGHT, VOCAB, REDUCTION, IGNORE_INDEX, SMOOTHING, Z_LOSS, SOFTCAP, STRICT, PORTABLE, FURTHER };
 #define OPTIONS \
     "Tensor labels, Tensor? weight, int vocab, int reduction, int ignore_index, float label_smoothing, float z_loss, " \
-    "float softcap, bool strict"
+    "float softcap, bool strict, bool portable"
 
 static void begin(struct call *call, const value *stack) {
     const tensor logits = (tensor)(uintptr_t)stack[LOGITS], labels = (tensor)(uintptr_t)stack[LABELS];
@@ -229,7 +232,8 @@ static void begin(struct call *call, const value *stack) {
     args->label_smoothing = (float)real_of(stack[SMOOTHING]);
     args->z_loss = (float)real_of(stack[Z_LOSS]);
     args->softcap = (float)real_of(stack[SOFTCAP]);
-    args->strict_labels = (stack[STRICT] & 0xFF) != 0;   /* PyTorch 2.7 leaves other bytes of a bool as they were */
+    args->strict_labels = flag_of(stack[STRICT]);
+    args->bits = flag_of(stack[PORTABLE]) ? QUERN_BITS_PORTABLE : QUERN_BITS_DEFAULT;
 }
 
 /* An argument of one operator only. */

@@ -54,7 +54,8 @@ def _fake(name, make):
     torch.library.register_fake(f"quern::{name}", make)
 
 
-# Each operator has (logits, labels, weight, vocab, reduction, ignore_index, label_smoothing, z_loss, softcap, strict, ...).
+# Each operator has (logits, labels, weight, vocab, reduction, ignore_index, label_smoothing, z_loss, softcap, strict, portable,
+# ...).
 _fake("cross_entropy", lambda logits, *options: (_loss_like(logits, options[3]), _stats_like(logits)))
 _fake("cross_entropy_and_gradient", lambda logits, *options: (
     _loss_like(logits, options[3]), _stats_like(logits), torch.empty_like(logits, memory_format=torch.contiguous_format)))
@@ -83,10 +84,10 @@ def _save(ctx, inputs, output) -> None:
 
 def _backward(ctx, upstream, *_):
     if upstream is None:
-        return (None,) * 10
+        return (None,) * 11
     _refuse_second()
     logits, labels, weight, stats = ctx.saved_tensors
-    return _gradient(logits, labels, weight, *ctx.options, stats, upstream), *(None,) * 9
+    return _gradient(logits, labels, weight, *ctx.options, stats, upstream), *(None,) * 10
 
 
 def _save_policy(ctx, inputs, output) -> None:
@@ -99,7 +100,7 @@ def _policy_backward(ctx, of_log_prob, of_entropy, _):
     """Without options log_prob is the negated loss."""
     _refuse_second()
     logits, labels, stats = ctx.saved_tensors
-    return _policy_gradient(logits, labels, None, *ctx.options, stats, -of_log_prob, of_entropy), *(None,) * 10
+    return _policy_gradient(logits, labels, None, *ctx.options, stats, -of_log_prob, of_entropy), *(None,) * 11
 
 
 def _refuse_second() -> None:
@@ -228,7 +229,7 @@ def _is_strict(strict: Optional[bool], logits: torch.Tensor) -> bool:
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, weight: Optional[torch.Tensor] = None, *, ignore_index: int = -100,
                   reduction: str = "mean", label_smoothing: float = 0.0, z_loss: float = 0.0, softcap: float = 0.0,
                   vocab: Optional[int] = None, strict: Optional[bool] = None, inplace: bool = False, grad_scale: float = 1.0,
-                  outputs: bool = False):
+                  outputs: bool = False, portable: bool = False):
     """The loss of torch.nn.functional.cross_entropy for logits [..., vocab] and labels [...], in fp32 for every dtype of logits.
 
     z_loss, softcap: as quern_cross_entropy in quern.h.  vocab: the number of columns, if logits has further ones as padding, whose
@@ -239,6 +240,9 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, weight: Optional[t
     GradScaler, give the scaler's scale as grad_scale.  The upstream gradient is then divided by that.
 
     outputs: returns (loss, Outputs).
+
+    portable: the loss and the gradient of a row have the same bits on every machine, in every batch (docs/numerics.md).  Without
+    softcap, label_smoothing and outputs.
     """
     if reduction not in _REDUCTIONS:
         _fail(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'none', 'sum' or 'mean'")
@@ -247,7 +251,9 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, weight: Optional[t
     if not 0 < columns <= rows.shape[1]:
         _fail(_c.QUERN_INVALID_SHAPE, f"vocab is {columns}: expected 1 to the {rows.shape[1]} columns of the logits")
     arguments = (flat, _weight(weight, columns, rows), columns, _REDUCTIONS[reduction], ignore_index, label_smoothing, z_loss, softcap,
-                 _is_strict(strict, rows))
+                 _is_strict(strict, rows), portable)
+    if portable and outputs:
+        _fail(_c.QUERN_NOT_SUPPORTED, "portable=True with outputs=True: the entropy has no portable bits")
     try:
         result = _call(rows, arguments, logits, inplace, grad_scale, outputs)
     except RuntimeError as failure:
@@ -305,7 +311,7 @@ def log_prob_and_entropy(logits: torch.Tensor, labels: torch.Tensor, *, temperat
         follow_threads()
     try:
         log_prob, entropy, _ = _policy(rows, flat, None, columns, _c.QUERN_REDUCTION_NONE, ignore_index, 0.0, 0.0, softcap,
-                                       _is_strict(strict, rows), 1 / temperature)
+                                       _is_strict(strict, rows), False, 1 / temperature)
     except RuntimeError as failure:
         raise quern.translated(failure) from None
     return log_prob.reshape(labels.shape), entropy.reshape(labels.shape)
@@ -324,7 +330,7 @@ class _Linear(torch.autograd.Function):
             piece = hidden[start:start + chunk]
             logits = piece @ matrix.t()
             chosen = (labels[start:start + chunk], weight, columns, _c.QUERN_REDUCTION_SUM, ignore_index, label_smoothing, z_loss,
-                      softcap, strict)
+                      softcap, strict, False)
             if d_hidden is None and d_matrix is None:
                 losses.append(_loss_alone(logits, *chosen))
                 continue
