@@ -215,7 +215,10 @@ static __device__ __forceinline__ float sum_near_unit(const portable_row<T> &row
     return sum_of_unit<T>(e);
 }
 
-/* The units of a warp's threads, of any y: a column for each thread, and little code. */
+/*
+ * The units of a warp's threads, of any y: a column for each thread, and little code.  16-bit logits are added in the order of fp32
+ * ones: those that are so large are so far apart that only equal exponentials are added, which is exact.
+ */
 template <class T>
 static __device__ __forceinline__ float sum_any_units(const portable_row<T> &row, const portable_exponential &exponential,
                                                       int64_t unit) {
@@ -225,8 +228,7 @@ static __device__ __forceinline__ float sum_any_units(const portable_row<T> &row
     for (int i = 0; i < 32; i++) {
         float e = exponential.any(row.other((unit - lane + i) * UNIT + lane));
 #pragma unroll
-        for (int level = 0; level < 5; level++) {
-            const int distance = T::bytes == 4 ? 16 >> level : level == 0 ? 1 : 32 >> level;
+        for (int distance = 16; distance > 0; distance /= 2) {
             e += __shfl_xor_sync(0xffffffffu, e, distance);
         }
         mine = lane == i ? e : mine;
