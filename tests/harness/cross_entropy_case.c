@@ -86,6 +86,14 @@ void cross_entropy_add_options(struct cross_entropy_case *c, const struct quern_
     c->outputs = WANT_EVERYTHING;
 }
 
+void cross_entropy_make_portable(struct cross_entropy_case *c) {
+    const bool on_cpu = test_kind() == QUERN_CPU;
+    c->portable = true;
+    c->softcap = c->label_smoothing = 0;
+    c->outputs &= ~(unsigned)(WANT_ENTROPY | (on_cpu ? 0 : WANT_ARGMAX));
+    c->shards = on_cpu && c->shards > 0;
+}
+
 int64_t cross_entropy_part_columns(quern_dtype logits) {
     return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(logits);
 }

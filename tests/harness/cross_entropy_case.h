@@ -122,6 +122,8 @@ int cross_entropy_split(const struct cross_entropy_case *c, int64_t first[MOST_S
  * softcap only on request, since it makes infinities finite.
  */
 void cross_entropy_add_options(struct cross_entropy_case *c, const struct quern_kernel *row, bool softcap);
+/* Wants portable bits, without what has none on the device. */
+void cross_entropy_make_portable(struct cross_entropy_case *c);
 
 /* Kernels that divide rows by parts take so many columns at a time. */
 int64_t cross_entropy_part_columns(quern_dtype logits);

@@ -88,11 +88,7 @@ static void check_random(const struct test_device *device, const struct quern_ke
     OPEN_INPUTS(inputs, &c);
     edit(&dice, &c, &inputs);
     cross_entropy_check_inputs(device, &c, &inputs);
-    const bool on_cpu = device->kind == QUERN_CPU;
-    c.portable = true;
-    c.softcap = c.label_smoothing = 0;
-    c.outputs &= ~(unsigned)(WANT_ENTROPY | (on_cpu ? 0 : WANT_ARGMAX));
-    c.shards = on_cpu && c.shards > 0;
+    cross_entropy_make_portable(&c);
     cross_entropy_check_inputs(device, &c, &inputs);
 }
 

@@ -132,8 +132,10 @@ static struct cross_entropy_case case_of(const struct quern_kernel *row, int i) 
 /* A step coprime to the numbers of choices still meets every pair of them. */
 TEST_CROSS_ENTROPY_ROWS(strict_labels, a_bad_row_is_not_written) {
     for (int i = 0; i < 3 * 3 * 2 * WAYS; i += (int)test_size(1, 7)) {
-        struct cross_entropy_case c = case_of(row, i);
+        struct cross_entropy_case c = case_of(row, i), portable = c;
         check_bad_rows(device, &c, i);
+        cross_entropy_make_portable(&portable);
+        check_bad_rows(device, &portable, i);
     }
 }
 
