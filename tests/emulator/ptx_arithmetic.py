@@ -401,7 +401,8 @@ def mov(i):
         return i.assign(dest, f'b{width}', ' | '.join(
             f'(u{width}){i.value(p, f"b{step}")} << {n * step}' for n, p in enumerate(parts)))
     type = i.type if i.type == 'pred' else f'b{width}'
-    return i.assign(dest, type, i.value(source, type))
+    value = i.value(source, type)
+    return i.assign(dest, type, f'canonical_bits({value})' if i.shows_bits(dest, source) else value)
 
 
 INTEGER_ROUNDING = {'rni': '__builtin_rint', 'rzi': '__builtin_trunc', 'rmi': '__builtin_floor', 'rpi': '__builtin_ceil'}

@@ -96,6 +96,11 @@ class Instruction:
             return 'false' if negated else 'true'
         return ('!' if negated else '') + self.name(arg.lstrip('!')).cpp_name
 
+    def shows_bits(self, dest, source):
+        """Whether the bits of an fp32 register go to one of integers."""
+        to, of = self.scope.find(dest), self.scope.find(source)
+        return isinstance(to, Register) and isinstance(of, Register) and of.type == 'f32' and to.type != 'f32'
+
     def bits(self, arg):
         """(C++ expression, width in bits) of a register, immediate, special register or symbol."""
         register = self.scope.find(arg)

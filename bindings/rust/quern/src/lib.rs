@@ -115,7 +115,7 @@ pub struct CrossEntropy<'a> {
     pub grad_loss: Option<&'a [f32]>,
     /// A factor of all gradients.  1.
     pub grad_scale: f32,
-    /// The same bits on every CPU, without softcap and label smoothing.
+    /// The same bits on every CPU and GPU, without softcap and label smoothing.
     pub portable_bits: bool,
 }
 
