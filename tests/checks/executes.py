@@ -1,12 +1,15 @@
 """Tests tests/mutation/executes.py, which tells `./quern test --changed` and `./quern mutate` what to run: a small table of its own
-with the sources of the tree, and the kept table.
+with the sources of the tree, and the kept table.  Also tells when counts are too old for both.
 """
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
+from coverage import counts  # noqa: E402
 from mutation import executes  # noqa: E402
 from mutation.executes import Table, functions_at, users  # noqa: E402
 
@@ -43,6 +46,8 @@ def results() -> dict[str, bool]:
             known(table, SOURCE, before) == [("ranks", "test_group"), ("ranks", "test_sha256")],
         "a header without functions: the jobs of those who include it":
             ("ranks", "test_sha256") in known(table, "src/os/sha256.h", line_of("src/os/sha256.h", "struct")),
+        "a file that the table lacks: the jobs of those who include its header":
+            known(table, "src/os/decimal.c", 1) == [("cpu", "test_text"), ("ranks", "test_group")],
         "what the table lacks comes last": bool(others) and all(job in table.unknown for job in others),
         "kernels of GPUs by the operation": set(known(whole, "src/kernels/cuda/adam_step.cuh", 1)) == of_adam,
         "a template of GPUs": set(known(whole, "templates/adam/adam.cu.j2", 1)) == of_adam,
@@ -57,8 +62,28 @@ def results() -> dict[str, bool]:
     }
 
 
+def of_counts() -> dict[str, bool]:
+    """Which times of files make counts useless: not that of the library, which is also built again of the same sources."""
+    kept = counts.ROOT, counts.FOLDER
+    with tempfile.TemporaryDirectory() as scratch:
+        counts.ROOT, counts.FOLDER = Path(scratch), Path(scratch) / "build/coverage"
+        files = [counts.ROOT / name
+                 for name in ("src/os/text.c", "build/coverage/cpu/test_text/1.profraw", "build/address/src/text.o")]
+        none = counts.problem()
+        for when, file in enumerate(files, 1):
+            file.parent.mkdir(parents=True)
+            file.touch()
+            os.utime(file, (when, when))
+        usable = counts.problem()
+        os.utime(files[0], (4, 4))
+        older = counts.problem()
+    counts.ROOT, counts.FOLDER = kept
+    return {"no counts": none == "there are no counts", "counts that are older than the library alone": not usable,
+            "counts that are older than a source": older.endswith("1.profraw is older than src/os/text.c")}
+
+
 def main() -> int:
-    found = results()
+    found = results() | of_counts()
     print("\n".join([*(f"not so: {name}" for name, holds in found.items() if not holds),
                      f"{sum(found.values())} passed, {len(found) - sum(found.values())} failed"]))
     return 0 if all(found.values()) else 1

@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/coverage"
+SOURCES = ("include", "src", "templates", "generated")    # of the library
 
 
 def objects() -> list[Path]:
@@ -26,12 +27,13 @@ def of_suite(configuration: str, suite: str) -> list[Path]:
 
 
 def problem() -> str:
-    """Why the counts cannot be used, or an empty string."""
+    """Why the counts cannot be used, or an empty string.  A library that is built again of the same sources has the same lines."""
     if not everything():
         return "there are no counts"
-    newest = max((path.stat().st_mtime for path in objects()), default=0.0)
-    old = [path for path in everything() if path.stat().st_mtime < newest]
-    return f"{old[0].relative_to(ROOT)} is older than the library" if old else ""
+    sources = (path for folder in SOURCES for path in (ROOT / folder).rglob("*") if path.is_file())
+    newest = max(sources, key=lambda path: path.stat().st_mtime)
+    old = [path for path in everything() if path.stat().st_mtime < newest.stat().st_mtime]
+    return f"{old[0].relative_to(ROOT)} is older than {newest.relative_to(ROOT)}" if old else ""
 
 
 def _tool(name: str) -> str:

@@ -3,8 +3,9 @@
     python3 tests/mutation/executes.py    writes the table of the counts that `./quern test --only 'sanitized *'` has left
 
 Of GPU kernels, which have no counts, and of what suites include, the `#include` lines tell.  A job is a kind of configuration and a
-suite, (`cpu`, `test_adam`); each fault of a driver is a kind.  One that the table lacks may execute
-every line; a suite that never runs with sanitizers, and so is not counted, what others with kernels of its operations do.
+suite, (`cpu`, `test_adam`); each fault of a driver is a kind.  A file that the table lacks is executed by those that call the files
+that include its header.  A suite that it lacks may execute every line; one that never runs with sanitizers, and so is not counted,
+what others with kernels of its operations do.
 Called by tests/mutate.py and tests/run.py.
 """
 
@@ -129,8 +130,10 @@ class Table:
             found = self._kernels({operation}, "emulated") if is_gpu or not is_cpu else set()
             return found | (self._known(f"generated/{operation}", None) if not is_gpu else set())
         found = self._known(file, functions_at(file, lines))
-        if not found and path.suffix == ".h":  # declarations
-            found = {job for user in users(file, "src/**/*.c") for job in self._known(str(user.relative_to(ROOT)), None)}
+        if not found and (path.suffix == ".h" or file not in self.functions):  # declarations, or a file that the table lacks
+            headers = [each for each in (path.with_suffix(".h"), path.parent / f"{path.parent.name}.h") if (ROOT / each).exists()]
+            found = {job for header in headers[:1] for user in users(str(header), "src/**/*.c")
+                     for job in self._known(str(user.relative_to(ROOT)), None)}
         return found | self._kernels({user.parent.name for user in users(file, "generated/*/*.cu")}, "emulated")
 
     def _kinds(self, suite: Suite) -> list[str]:

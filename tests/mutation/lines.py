@@ -1,7 +1,7 @@
 """Which suites executed a line in this tree, by the counts that `./quern test --only 'sanitized *'` left in it.
 
 The kept table of tests/mutation/executes.py knows functions.  Fewer suites reach a line of a branch, so a mutant of it costs less.
-Without counts, or with counts that are older than the library, each suite may execute every line.
+Without counts, or with counts that are older than a source of the library, each suite may execute every line.
 Called by tests/mutate.py.
 """
 
