@@ -194,6 +194,7 @@ static struct {
     int possible;        /* processors, for which a mask must have bits; 0: the machine is the real one */
     int first, count;    /* those that the process may use */
     int left, returned;  /* atomic: how often a thread has left the first one, and may use it again */
+    uint64_t bound;      /* atomic: where a thread may run that has left it for the first time, of the cores below 64 */
     int seconds;         /* by which its clock is ahead of the real one */
 } machine;
 
@@ -237,8 +238,10 @@ int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) {
 
 int sched_setaffinity(pid_t process, size_t bytes, const cpu_set_t *set) {
     if (!machine.possible) return (int)syscall(SYS_sched_setaffinity, process, bytes, set);
+    if (process || bytes != QUERN_CORE_LIMIT / 8) return -1;  /* another thread, or not all cores */
     const bool has_first = ((const unsigned char *)set)[machine.first / 8] >> machine.first % 8 & 1;
-    __atomic_fetch_add(has_first ? &machine.returned : &machine.left, 1, __ATOMIC_RELAXED);
+    const int before = __atomic_fetch_add(has_first ? &machine.returned : &machine.left, 1, __ATOMIC_RELAXED);
+    if (!has_first && !before) __atomic_store_n(&machine.bound, *(const uint64_t *)set, __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -346,8 +349,11 @@ static void take(void *context, int64_t index) {
     while (before < 2 && __atomic_load_n(&taken->begun, __ATOMIC_RELAXED) < 2) sched_yield();
 }
 
-/* Two threads, the caller's on the core machine.first.  Nodes 0 and 1 have these cores; empty: there is no such node. */
-static void expect_first(int callers, int workers, int bound, const char *node0, const char *node1) {
+/*
+ * Two threads, the caller's on the core machine.first, the other one bound to a mask of cores; 0: to none.  Nodes 0 and 1 have
+ * these cores; empty: there is no such node.
+ */
+static void expect_first(int callers, int workers, uint64_t bound, const char *node0, const char *node1) {
     quern_device *device;
     struct taken taken = {.caller = pthread_self()};
     begin_tree();
@@ -363,15 +369,16 @@ static void expect_first(int callers, int workers, int bound, const char *node0,
     if (!bound && taken.by_caller[workers]) callers = 1, workers = 0;
     check(taken.by_caller[callers] && !taken.by_caller[workers], "nodes of %s and %s, caller on core %d: it should begin at %d",
           node0, node1, machine.first, callers);
-    check(machine.left == machine.returned + bound, "%d times away from the caller's core, %d times back", machine.left,
-          machine.returned);
+    check(machine.left == machine.returned + !!bound && (!bound || machine.bound == bound),
+          "%d times away from the caller's core, %d times back; bound to %llx", machine.left, machine.returned,
+          (unsigned long long)machine.bound);
 }
 
 /* A thread begins at the first index of its node, and the worker stays on the node that has fewer threads for its cores. */
 Test(memory_limits, threads_begin_with_the_work_of_their_node) {
     machine.possible = 64, machine.count = 8;
-    machine.first = 8, expect_first(0, 4, 1, "0-9\n", "10-17,40\n");  /* of eight cores two are on node 0 */
-    machine.first = 32, expect_first(8, 0, 1, "34-37\n", "0-33,38-63\n");
+    machine.first = 8, expect_first(0, 4, 0xfc00, "0-9\n", "10-17,40\n");  /* of eight cores two are on node 0 */
+    machine.first = 32, expect_first(8, 0, (uint64_t)15 << 34, "34-37\n", "0-33,38-63\n");
     expect_first(0, 1, 0, "", "");
     expect_first(0, 1, 0, "0-63\n", "");
     expect_first(0, 1, 0, "0-38\n", "");  /* the system does not say where core 39 is */
