@@ -278,4 +278,5 @@ TEST_SCENE(chunks_faults_cuda, the_view_has_the_memory_of_all_ranks) {
     }
     check_status(quern_symmetric_view(s->group.group[0], s->bench.of[0].pool[POOL_PRIVATE], &view), QUERN_INVALID_ARGUMENT);
     check_detail("pointer is not symmetric memory of this group");
+    check_status(quern_symmetric_view(s->group.group[0], NULL, &view), QUERN_NULL_POINTER);
 }
