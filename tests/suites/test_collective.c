@@ -266,6 +266,23 @@ Test(collective, processes_that_may_not_be_read) {
     check_ranks(.kind = RANK_PROCESSES, .count = ONE_RANKS, .function = read_without_permission, .user = &batch);
 }
 
+/* Each rank in turn is the only one that the next one cannot read. */
+static const int unseen[ONE_RANKS] = {0, 1, 2};
+
+TEST_BENCH(collective, a_single_process_that_may_not_be_read, .kind = RANK_PROCESSES, .count = ONE_RANKS, RANKS_EACH(unseen)) {
+    const int peer = *(const int *)rank->user, reader = (peer + 1) % ONE_RANKS;
+    struct one_collective call;
+    char why[200];
+    struct quern_sight *sight = &rank_member_of(rank, bench->group)->again->sight[peer];
+    if (rank->rank == reader) *sight = (struct quern_sight){.state = QUERN_UNSEEN, .reason = EPERM};
+    for (size_t i = 0; i < 2 * COUNT(read_forms); i++) {
+        one_make(&call, bench, &read_forms[i / 2]);
+        one_run_rightly(&call);
+    }
+    snprintf(why, sizeof why, "through the workspace, since rank %d cannot read that of rank %d", reader, peer);
+    if (rank->rank == reader) rank_check_report(rank, bench->group, why);
+}
+
 /* What goes wrong when others read the input of rank 1. */
 struct hole {
     struct one_form form;
