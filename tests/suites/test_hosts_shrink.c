@@ -5,6 +5,9 @@
  *
  * Runs on: ranks.
  */
+#include <arpa/inet.h>
+#include <sys/syscall.h>
+
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "harness/shrink_case.h"
@@ -85,15 +88,44 @@ Test(hosts_shrink, knows_a_quorum) {
     }
 }
 
-/* The lowest rank that lives is of another host than that which gathers: ranks 0 and 3 are of one, and rank 0 is killed. */
-TEST_RANKS(hosts_shrink, with_interleaved_hosts, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .may_die = 1 << 0) {
+static struct sockaddr_in own;  /* where the connections of this process begin; 0: where the system lets them */
+
+/* This takes the place of the C library's. */
+int connect(int socket, const struct sockaddr *to, socklen_t bytes) {
+    if (own.sin_family) bind(socket, (const struct sockaddr *)&own, sizeof own);
+    return (int)syscall(SYS_connect, socket, to, bytes);
+}
+
+/* Of three hosts: the lowest rank that lives is of the one that gathers, which is reached where it listens, or of the last one. */
+static const struct lowest {
+    const char *hosts;
+    unsigned gone;
+    const char *place;
+} lowest[] = {{"aabbcc", 1, NULL}, {"abcabc", 3, "127.0.0.99"}};
+
+/* The others reach it where the connection between both hosts ends, also if the old group knew it elsewhere. */
+TEST_RANKS(hosts_shrink, finds_the_lowest_rank, .kind = RANK_PROCESSES, .count = 6, .hosts = 3, .may_die = 3, RANKS_EACH(lowest)) {
+    const struct lowest *row = rank->user;
+    const char host[] = {row->hosts[rank->rank], 0};
+    char expected[QUERN_ADDRESS_TEXT], got[QUERN_ADDRESS_TEXT];
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    quern_hosts_args *hosts = rank_hosts_args(&args);
-    hosts->host = rank->rank % 3 ? "b" : "a";
-    quern_group *group = rank_create(rank, &args);
+    rank_hosts_args(&args)->host = host;
+    quern_group *group = rank_create(rank, &args), *new;
+    const struct quern_membership *member = rank_member_of(rank, group);
+    const int first = __builtin_ctz(~row->gone);
+    quern_address_write(&member->roster->peer[0].address, false, expected);
+    rank_check(rank, quern_address_read("192.0.2.1:4711", &member->roster->peer[first].address), "no address");
     rank_line_up(rank);
-    if (rank->rank == 0) raise(SIGKILL);
-    return shrink_case_run(rank, group, 0xe);
+    if (row->gone >> rank->rank & 1) raise(SIGKILL);
+    own = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000 + (unsigned)*host)};
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    const struct quern_decision *decision = quern_place(member->roster, rank->rank)->decision;  /* of the speaker of a host */
+    quern_address_write(&decision[!decision->round].place, false, got);
+    rank_check(rank, rank->rank != first || !strcmp(got, row->place ? row->place : expected), "rank %d is at %s", first, got);
+    shrink_case_check(rank, new, 0x3f & ~row->gone);
+    rank_ok(rank, quern_group_destroy(group));
+    shrink_case_use(rank, new);
+    return QUERN_OK;
 }
 
 /* ---- again and again ---- */
