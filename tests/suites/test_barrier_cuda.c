@@ -530,7 +530,6 @@ static void create_pair(const quern_group_args *args) {
 
 static void other_name(quern_group_args *args) { args[1].name = "other"; }
 static void name_of_one(quern_group_args *args) { args[0].ranks = args[1].ranks = 1, args[1].rank = 0, args[0].name = NULL; }
-static void name_of_the_first(quern_group_args *args) { name_of_one(args), args[0].name = pair_name, args[1].name = NULL; }
 static void other_ranks(quern_group_args *args) { args[1].ranks = 3; }
 static void other_job(quern_group_args *args) { args[0].job = 1; }
 static void other_timeout(quern_group_args *args) { args[1].timeout = 31; }
@@ -545,16 +544,24 @@ Test(barrier_cuda, the_ranks_of_one_call_are_of_one_group) {
         void (*make)(quern_group_args *args);
         const char *text;
     } mistakes[] = {
-        {other_name, differ}, {name_of_one, differ}, {name_of_the_first, differ}, {other_ranks, differ}, {other_job, differ},
-        {other_timeout, differ}, {other_first, differ}, {other_epoch, differ}, {one_rank, "args[0] and args[1] both are rank 1"},
+        {other_name, differ}, {name_of_one, differ}, {other_ranks, differ}, {other_job, differ}, {other_timeout, differ},
+        {other_first, differ}, {other_epoch, differ}, {one_rank, "args[0] and args[1] both are rank 1"},
         {one_rank_no_name, "args[0] and args[1] both are rank 0"},
     };
     OPEN_GROUP(group, .ranks = PAIR);
     quern_group_args args[PAIR];
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    for (size_t i = 0; i < 2 * COUNT(mistakes); i++) {
         pair_args(&group, args);
-        mistakes[i].make(args);
-        refuse_pair(args, 1, QUERN_INVALID_ARGUMENT, mistakes[i].text);
+        mistakes[i / 2].make(args);
+        const quern_group_args first = args[0];
+        if (i % 2) args[0] = args[1], args[1] = first;  /* the larger of two values stands first, or last */
+        refuse_pair(args, 1, QUERN_INVALID_ARGUMENT, mistakes[i / 2].text);
+    }
+    OPEN_CPU(cpu);
+    for (int rank = 0; rank < PAIR; rank++) {
+        pair_args(&group, args);
+        args[rank].device = cpu;
+        refuse_pair(args, rank, QUERN_INVALID_ARGUMENT, "count is 2: a thread is one CPU rank");
     }
     pair_args(&group, args);
     create_pair(args);

@@ -429,8 +429,10 @@ Test(hosts, illegal_failure_timeout) {
     for (size_t i = 0; i < COUNT(illegal); i++) {
         args.hosts = &hosts, hosts.failure_timeout = illegal[i];
         const quern_status status = quern_group_create(&args, 1, &group);
-        check(status == QUERN_INVALID_ARGUMENT && strstr(error_detail(), "expected seconds, 0.2 to 3600, or 0 for 10"),
-              "%g: %s: %s", illegal[i], quern_status_string(status), error_detail());
+        char words[120];
+        snprintf(words, sizeof words, "failure_timeout is %g: expected seconds, 0.2 to 3600, or 0 for 10", illegal[i]);
+        check(status == QUERN_INVALID_ARGUMENT && strstr(error_detail(), words), "%g: %s: %s", illegal[i],
+              quern_status_string(status), error_detail());
         args.hosts = NULL;  /* one host has no heartbeats */
         check_ok(quern_group_create(&args, 1, &group));
         check_ok(quern_group_destroy(group));

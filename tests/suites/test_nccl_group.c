@@ -144,11 +144,13 @@ Test(nccl_group, one_gpu_for_two_ranks) {
 TEST_BODY(nccl_group, a_thread_is_one_rank, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     struct nccl_side side;
     nccl_open_gpu(&side, rank, 0);
-    quern_group_args args[2] = {nccl_args(&side, 20), nccl_args(&side, 20)};
     quern_group *groups[2];
-    args[1].rank = 1;
-    rank_status(rank, quern_group_create(args, 2, groups), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "a thread is one rank of a group of several hosts");
+    for (int without = 0; without < 3; without++) {  /* one of the two, or none, is of one host */
+        quern_group_args args[3] = {nccl_args(&side, 20), nccl_args(&side, 20)};
+        args[1].rank = 1, args[without].hosts = NULL;
+        rank_status(rank, quern_group_create(args, 2, groups), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "count is 2: a thread is one rank of a group of several hosts");
+    }
 }
 
 TEST_SIDE(nccl_group, a_capture_is_refused, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {

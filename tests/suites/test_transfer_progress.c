@@ -252,7 +252,8 @@ TEST_RANKS(transfer_progress, a_carrier_for_one_thread, .kind = RANK_PROCESSES, 
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_group *group;
     args.progress = 1;
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED, "(carrier.threads is 0): expected 1, or ");
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED,
+                 "of stand-in (carrier.threads is 0): expected 1, or ");
     rank_hosts_args(&args)->transports = "sockets";
     rank_ok(rank, quern_group_create(&args, 1, &group));
     exchange_without_calls(rank, group, 70000, rank->ranks);
