@@ -92,6 +92,22 @@ TEST_BENCH(nccl_collective, streams_follow_each_other, .kind = RANK_PROCESSES, .
     cuda_ok(&bench->side, stream_destroy(other));
 }
 
+/* A sum has as many blocks as its inputs can occupy, of those that it may use. */
+TEST_BENCH(nccl_collective, small_sums_use_few_blocks, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    static const struct {
+        int bytes, multiprocessors, blocks;
+    } rows[] = {{8188, 0, 1}, {8192, 0, 2}, {65536, 0, 9}, {65536, 1, 1}, {65536, 4, 4}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = rows[i].bytes / 4, .input = bench->pool[0],
+                                                           .output = bench->pool[1], .multiprocessors = rows[i].multiprocessors);
+        const long long before = cuda_blocks();
+        rank_ok(rank, collective_call(bench, COLLECTIVE_ALL_REDUCE, &args, BENCH_POOL));
+        rank_bench_wait(bench);
+        rank_check(rank, cuda_blocks() - before == rows[i].blocks, "%d bytes, %d multiprocessors: %lld blocks, expected %d",
+                   rows[i].bytes, rows[i].multiprocessors, cuda_blocks() - before, rows[i].blocks);
+    }
+}
+
 /* Two pairs of ranks of two hosts, of which one makes more calls than the other; then all meet in one. */
 TEST_BENCH(nccl_collective, some_members_beside_others, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .nccl = "") {
     struct collective_case c;

@@ -203,26 +203,34 @@ Test(ragged_cuda, metadata_of_several_pieces) {
     run_case(&c, &bench, ON_HOST);
 }
 
-/* The entry is one block.  The copy has as many as its bytes can occupy, of those that it may use: at most 16 by default, or 32. */
+/*
+ * The entry is one block.  The copy has as many as its bytes can occupy, of those that it may use: at most 16 by default, or 32.  A
+ * plan knows the bytes of the slices, and has the same.
+ */
 Test(ragged_cuda, small_exchanges_use_few_blocks) {
     static const struct {
-        int64_t rows;
-        int multiprocessors, blocks;
-    } cases[] = {{10, 4, 1}, {10, 0, 1}, {5000, 4, 3}, {5000, 2, 2}, {5000, 1, 1}, {5000, 0, 3}, {31000, 0, 16}, {131000, 0, 16},
-                 {131000, 17, 17}, {131000, 32, 32}, {131000, 33, 32}, {131000, 1000, 32}};
-    static const int32_t none[1] = {0};
+        int bytes, multiprocessors, blocks;
+    } cases[] = {{80, 4, 1}, {80, 0, 1}, {16383, 0, 1}, {16384, 0, 2}, {40000, 4, 3}, {40000, 2, 2}, {40000, 1, 1}, {40000, 0, 3},
+                 {250000, 0, 16}, {1048576, 0, 16}, {1048576, 17, 17}, {1048576, 32, 32}, {1048576, 33, 32}, {1048576, 1000, 32}};
     OPEN_BENCH((struct gpu_group_options){.ranks = 1, .machine.multiprocessors = 8});
     for (size_t i = 0; i < COUNT(cases) && cuda_blocks() >= 0; i++) {
         quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-        args.row_bytes = 8, args.updates = 1, args.multiprocessors = cases[i].multiprocessors;
-        args.input_rows = args.output_rows = cases[i].rows;
+        args.row_bytes = 1, args.updates = 1, args.multiprocessors = cases[i].multiprocessors;
+        args.input_rows = args.output_rows = cases[i].bytes;
         args.input = bench.of[0].pool[POOL_PRIVATE], args.output = bench.of[0].pool[POOL_SYMMETRIC];
-        args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
-        const long long before = cuda_blocks();
-        check_ok(ragged_call(&bench.of[0], &args, WORKSPACE));
-        gpu_group_synchronize(&group);
-        check(cuda_blocks() - before == 1 + cases[i].blocks, "%d rows, %d multiprocessors: %lld blocks, expected 1 and %d",
-              (int)cases[i].rows, cases[i].multiprocessors, cuda_blocks() - before, cases[i].blocks);
+        const int32_t none[1] = {0}, all[1] = {cases[i].bytes};
+        args.input_offsets = args.output_offsets = none, args.send_sizes = args.recv_sizes = all;
+        quern_ragged_plan *plan;
+        check_ok(quern_ragged_plan_create(group.group, 1, &args, &bench.of[0].workspace, &(size_t){WORKSPACE}, &plan));
+        for (int planned = 0; planned < 2; planned++) {
+            const long long before = cuda_blocks();
+            check_ok(planned ? quern_ragged_plan_run(plan, bench.of[0].stream) : ragged_call(&bench.of[0], &args, WORKSPACE));
+            gpu_group_synchronize(&group);
+            check(cuda_blocks() - before == 1 + cases[i].blocks, "%d bytes, %d multiprocessors%s: %lld blocks, expected 1 and %d",
+                  cases[i].bytes, cases[i].multiprocessors, planned ? " in a plan" : "", cuda_blocks() - before,
+                  cases[i].blocks);
+        }
+        check_ok(quern_ragged_plan_destroy(plan));
     }
 }
 
