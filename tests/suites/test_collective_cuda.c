@@ -110,17 +110,26 @@ Test(collective_cuda, shares_of_many_ranks) {
 
 /* Of two ranks: a small call is one launch of one block, a large one an entry of one and a pass of as many as have work. */
 Test(collective_cuda, blocks_and_launches) {
+    enum { REDUCE = 1 + COLLECTIVE_ALL_REDUCE, GATHER = 1 + COLLECTIVE_ALL_GATHER, SCATTER = 1 + COLLECTIVE_REDUCE_SCATTER };
     static const struct {
         int64_t bytes;
-        int multiprocessors, launches, blocks;
-    } cases[] = {{0, 0, 2, 2}, {65536, 0, 2, 2}, {65544, 0, 4, 2 + 5 + 4}, {65544, 2, 4, 2 + 2 + 2}, {65544, 1, 4, 2 + 1 + 1},
-                 {262144, 0, 4, 2 + 16 + 16}, {262144, 17, 4, 2 + 17 + 17}, {1048576, 1000, 4, 2 + 32 + 32}};
+        int multiprocessors, launches, blocks, operation;
+    } cases[] = {{0, 0, 2, 2, REDUCE},
+                 {65536, 0, 2, 2, REDUCE},
+                 {65544, 0, 4, 2 + 5 + 4, REDUCE},
+                 {65544, 2, 4, 2 + 2 + 2, REDUCE},
+                 {65544, 1, 4, 2 + 1 + 1, REDUCE},
+                 {262144, 0, 4, 2 + 16 + 16, REDUCE},
+                 {262144, 17, 4, 2 + 17 + 17, REDUCE},
+                 {1048576, 1000, 4, 2 + 32 + 32, REDUCE},
+                 {65544, 0, 4, 2 + 5 + 5, GATHER},    /* read once, written to both */
+                 {65544, 0, 4, 2 + 9 + 9, SCATTER}};  /* read from both, written once */
     OPEN_BENCH((struct gpu_group_options){.ranks = 2, .machine.multiprocessors = 8, .prepared = PREPARED, .pool = 1 << 21});
     for (size_t i = 0; i < COUNT(cases) && cuda_blocks() >= 0; i++) {
         struct collective_case c;
         size_t none;
         open_case(&c, &bench, i, (struct collective_choice){.everyone = true, .dtype = QUERN_F32, .in_place = true,
-                                                            .operation = 1 + COLLECTIVE_ALL_REDUCE,
+                                                            .operation = cases[i].operation,
                                                             .elements = cases[i].bytes ? cases[i].bytes / 4 : -1});
         c.multiprocessors = cases[i].multiprocessors;
         const long long blocks = cuda_blocks(), launches = cuda_launches();

@@ -118,27 +118,37 @@ TEST_WAYS(transfer_ends, an_item_for_a_rank_without_any, .count = 3) {
 
 /* ---- words that no rank says ---- */
 
-/* Payloads of other sizes than the word has, and words of a path that the connection does not have.  Each ends it. */
+/*
+ * Payloads of other sizes than the word has, data that is not the next, and words of a path that the connection does not have.  Each
+ * ends it.  instance 1: that of the transfer.
+ */
 static const struct quern_transfer_frame strange[] = {
     {.word = QUERN_WORD_HELLO}, {.word = QUERN_WORD_HELLO, .bytes = sizeof(struct quern_transfer_hello) - 1},
     {.word = QUERN_WORD_REACH, .bytes = 1}, {.word = QUERN_WORD_EAGER, .bytes = sizeof(struct quern_transfer_entry)},
     {.word = QUERN_WORD_EAGER, .instance = 1},
     {.word = QUERN_WORD_EAGER, .instance = 1, .bytes = sizeof(struct quern_transfer_entry) + 1},
+    {.word = QUERN_WORD_DATA, .instance = 1, .round = 2}, {.word = QUERN_WORD_DATA, .instance = 1, .round = 1, .number = 1},
+    {.word = QUERN_WORD_DATA, .instance = 1, .round = 1, .bytes = 65},
     {.word = QUERN_WORD_START, .bytes = 1}, {.word = QUERN_WORD_DONE, .bytes = 1}, {.word = QUERN_WORD_END},
     {.word = QUERN_WORD_END, .bytes = QUERN_TRANSFER_REASON - 1}, {.word = QUERN_WORD_END, .bytes = QUERN_TRANSFER_REASON + 1},
     {.word = QUERN_WORD_BATCH}, {.word = QUERN_WORD_CONNECT}, {.word = QUERN_WORD_CONNECTED}, {.word = QUERN_WORD_GO},
-    {.word = QUERN_WORD_BREAK}, {.word = QUERN_WORD_FORGOTTEN}, {.word = QUERN_WORD_READY}, {.word = QUERN_WORD_NONE},
+    {.word = QUERN_WORD_BREAK}, {.word = QUERN_WORD_FORGOTTEN}, {.word = QUERN_WORD_READY},
+    {.word = QUERN_WORD_NONE, .number = (uint64_t)1 << 32},
     {.word = QUERN_WORD_LISTENING}, {.word = QUERN_WORD_BUFFER}, {.word = QUERN_WORD_STAGED}, {.word = QUERN_WORD_TAKEN},
 };
 
-TEST_GROUP(transfer_ends, strange_words, .kind = RANK_THREADS, .count = 2, RANKS_EACH(strange)) {
+/* In a ring, and over a carrier. */
+TEST_GROUP_FOR(transfer_ends, strange_words, for (int hosts = 0; hosts <= 2; hosts += 2), .kind = RANK_THREADS, .count = 2,
+               .hosts = hosts, .carrier = hosts ? &(const struct carrier_choice){.borrows = false} : NULL, RANKS_EACH(strange)) {
     static const char payload[QUERN_TRANSFER_REASON + 1];
-    const struct quern_transfer_frame *frame = rank->user;
+    struct quern_transfer_frame frame = *(const struct quern_transfer_frame *)rank->user;
     char memory[64] = "";
     const quern_transfer_item item = transfer_item(!rank->rank, !rank->rank, 1, memory, sizeof memory);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    if (rank->rank) quern_conn_say(group->member->transfers->conn[0], *frame, payload, frame->bytes);
+    const struct quern_transfers *all = group->member->transfers;
+    frame.key = all->first->key, frame.instance *= all->first->instance;
+    if (rank->rank) quern_conn_say(all->conn[0], frame, payload, frame.bytes);
     transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_MISMATCH, "damaged: a process that is no rank writes");
     rank_ok(rank, quern_transfer_destroy(transfer));
 }
