@@ -80,7 +80,7 @@ static const char *write_file(struct quern_look *look, const char *name) {
     if (failure) quern_dump_failed(look->dump, "%s cannot be written: %s", path, strerror(failure));
     free(path);
     if (!failure && error != CUDA_SUCCESS) {
-        char text[160];
+        char text[QUERN_CUDA_TEXT];
         if (reader.visit.cuda) quern_cuda_describe(error, "reading tensors", text, sizeof text);
         quern_dump_failed(look->dump, "%s cannot be written: %s", name, reader.visit.cuda ? text : "no memory or no driver");
     }

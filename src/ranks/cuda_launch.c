@@ -167,7 +167,7 @@ unsigned quern_cuda_blocks(int multiprocessors, int64_t bytes) {
 quern_status quern_cuda_fail_between(const struct quern_membership *member, const struct quern_cuda_entry *entry,
                                      const struct quern_ready_kernel *ready, CUresult error, const char *operation,
                                      const char *launch) {
-    char text[400];
+    char text[QUERN_CUDA_TEXT];
     quern_cuda_describe(error, ready->kernel->name, text, sizeof text);
     if (!entry->capturing)
         quern_poison(member, QUERN_PEER_LOST, "rank %d has entered %s and could not launch its %s: %s", member->rank, operation,
@@ -176,7 +176,7 @@ quern_status quern_cuda_fail_between(const struct quern_membership *member, cons
 }
 
 static quern_status fail_to_mark(const struct quern_membership *member, CUresult error) {
-    char text[400];
+    char text[QUERN_CUDA_TEXT];
     quern_cuda_describe(error, "cuEventRecord", text, sizeof text);
     if (quern_cuda_is_sticky(error)) return quern_cuda_rank_fail(member, error, "cuEventRecord");
     quern_poison(member, QUERN_PEER_LOST, "rank %d has launched what it cannot wait for: %s", member->rank, text);

@@ -12,7 +12,7 @@
 #include "runtime/status.h"
 
 quern_status quern_cuda_rank_fail(const struct quern_membership *member, CUresult error, const char *what) {
-    char text[400];
+    char text[QUERN_CUDA_TEXT];
     if (quern_cuda_is_sticky(error)) {
         quern_cuda_describe(error, what, text, sizeof text);
         quern_poison(member, QUERN_PEER_LOST, "the GPU of rank %d has failed: %s", member->rank, text);

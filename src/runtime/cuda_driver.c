@@ -162,7 +162,7 @@ bool quern_cuda_is_sticky(CUresult error) {
 }
 
 quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what) {
-    char text[512];
+    char text[QUERN_CUDA_TEXT];
     quern_cuda_describe(error, what, text, sizeof text);
     return quern_fail(device, error == CUDA_ERROR_OUT_OF_MEMORY ? QUERN_OUT_OF_MEMORY : QUERN_CUDA_ERROR, "%s", text);
 }
