@@ -19,8 +19,8 @@ double tanh(double) noexcept;
 #define BITS32(x) __builtin_bit_cast(u32, (float)(x))
 #define BITS64(x) __builtin_bit_cast(u64, (double)(x))
 
-// Where the bits of an fp32 register are looked at, a NaN has those that the hardware gives every NaN it computes.  One that was only
-// loaded would keep its own there.
+// Where the bits of an fp32 register are looked at, a NaN has those that the hardware gives every NaN it computes.  One that was
+// only loaded would keep its own there.
 inline u32 canonical_bits(u32 x) { return (x & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : x; }
 
 // PTX memory is untyped: these types may alias any other.

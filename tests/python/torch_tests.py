@@ -315,7 +315,8 @@ def test_compiled_exported_and_meta():
 
     exported = torch.export.export(Loss(), (logits.detach(), labels))
     assert torch.equal(exported.module()(logits.detach(), labels), quern.torch.cross_entropy(logits, labels).detach())
-    meta = torch.ops.quern.cross_entropy(logits.detach().to("meta"), labels.to("meta"), None, 777, 2, -100, 0.0, 0.0, 0.0, True, False)
+    options = (None, 777, 2, -100, 0.0, 0.0, 0.0, True, False)
+    meta = torch.ops.quern.cross_entropy(logits.detach().to("meta"), labels.to("meta"), *options)
     assert meta[0].shape == () and meta[1].shape == (50, 64)
 
 
