@@ -119,8 +119,8 @@ TEST_WAYS(transfer_ends, an_item_for_a_rank_without_any, .count = 3) {
 /* ---- words that no rank says ---- */
 
 /*
- * Payloads of other sizes than the word has, data that is not the next, and words of a path that the connection does not have.  Each
- * ends it.  instance 1: that of the transfer.
+ * Payloads of other sizes than the word has, data that is not the next, and words of a path that the connection does not have.
+ * Each ends it.  instance 1: that of the transfer.
  */
 static const struct quern_transfer_frame strange[] = {
     {.word = QUERN_WORD_HELLO}, {.word = QUERN_WORD_HELLO, .bytes = sizeof(struct quern_transfer_hello) - 1},
