@@ -122,14 +122,15 @@ Test(collective_cuda, blocks_and_launches) {
                  {262144, 0, 4, 2 + 16 + 16, REDUCE},
                  {262144, 17, 4, 2 + 17 + 17, REDUCE},
                  {1048576, 1000, 4, 2 + 32 + 32, REDUCE},
-                 {65544, 0, 4, 2 + 5 + 5, GATHER},    /* read once, written to both */
+                 {65544, 0, 4, 2 + 9 + 9, GATHER},    /* read once, written to both */
                  {65544, 0, 4, 2 + 9 + 9, SCATTER}};  /* read from both, written once */
     OPEN_BENCH((struct gpu_group_options){.ranks = 2, .machine.multiprocessors = 8, .prepared = PREPARED, .pool = 1 << 21});
     for (size_t i = 0; i < COUNT(cases) && cuda_blocks() >= 0; i++) {
         struct collective_case c;
         size_t none;
-        open_case(&c, &bench, i, (struct collective_choice){.everyone = true, .dtype = QUERN_F32, .in_place = true,
-                                                            .operation = cases[i].operation,
+        open_case(&c, &bench, i, (struct collective_choice){.everyone = true, .dtype = QUERN_F32, .operation = cases[i].operation,
+                                                            .in_place = cases[i].operation != GATHER,
+                                                            .not_in_place = cases[i].operation == GATHER,
                                                             .elements = cases[i].bytes ? cases[i].bytes / 4 : -1});
         c.multiprocessors = cases[i].multiprocessors;
         const long long blocks = cuda_blocks(), launches = cuda_launches();

@@ -430,8 +430,11 @@ static const struct change changes[] = {
     {QUERN_WORD_TAKEN, QUERN_WORD_TAKEN, 2, 0, 0, ANY},
     {QUERN_WORD_TAKEN, QUERN_WORD_BUFFER, 0, 0, 0, ANY},
     {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, LAST},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 2, 0, 0, LAST},
     {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 100, UPPER},
     {QUERN_WORD_START, QUERN_WORD_DONE, 0, 0, 0, ANY},
+    {QUERN_WORD_START, QUERN_WORD_LISTENING, 0, 0, 0, ANY},
+    {QUERN_WORD_START, QUERN_WORD_STAGED, 0, 0, 0, ANY},
 };
 
 /* Changes the first word of this kind that is not heard yet, as if its rank had written it so. */
