@@ -279,7 +279,7 @@ quern_status quern_cuda_open(const struct quern_cuda **cuda);
 /* The CUDA version of the opened driver, 13000 for 13.0. */
 int quern_cuda_version(void);
 
-/* Writes the driver's own text for an error, with a hint for some: "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (invalid argument)". */
+/* Writes the driver's own text for an error, with a hint for some: "cuMemAlloc: CUDA_ERROR_INVALID_VALUE (invalid argument)". */
 enum { QUERN_CUDA_TEXT = 400 };  /* bytes that hold it */
 void quern_cuda_describe(CUresult error, const char *what, char *buffer, size_t bytes);
 
