@@ -9,6 +9,7 @@
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"
 #include "harness/random.h"
+#include "ranks/transfer/transfer.h"
 #include "runtime/device.h"
 
 enum { KEY = 7, BYTES = 5000, MOST_PAIRS = 4 };
@@ -242,6 +243,35 @@ TEST_GPU_PAIR(nccl_transfer, lists_that_differ, TWO_HOSTS) {
     rank_check(rank, nccl_ask("quern_standin_operations") == before, "something was enqueued");
     gpu->pair.bytes = BYTES;
     transfer_pair_exchange(&gpu->pair, KEY, 1);
+    rank_line_up(rank);
+}
+
+/* ---- words that no rank says ---- */
+
+static const struct strange {
+    int speaker;
+    struct quern_transfer_frame frame;
+} strange[] = {
+    {1, {.word = QUERN_WORD_CONNECT, .bytes = sizeof(ncclUniqueId)}},         /* the lower rank makes communicators */
+    {0, {.word = QUERN_WORD_CONNECT}},                                        /* without one */
+    {0, {.word = QUERN_WORD_FORGOTTEN}},                                      /* those of the other rank */
+    {0, {.word = QUERN_WORD_BREAK}},                                          /* without a reason */
+    {0, {.word = QUERN_WORD_DATA}},                                           /* in host memory */
+    {1, {.word = QUERN_WORD_GO, .bytes = sizeof(struct quern_transfer_go)}},  /* the lower rank orders */
+    {0, {.word = QUERN_WORD_GO}},                                             /* nothing */
+};
+
+TEST_GPU_PAIR(nccl_transfer, strange_words, TWO_HOSTS, RANKS_EACH(strange)) {
+    static const char payload[sizeof(ncclUniqueId)];
+    const struct strange *said = rank->user;
+    struct quern_transfer_frame frame = said->frame;
+    transfer_pair_exchange(&gpu->pair, 99, 1);
+    transfer_pair_prepare(&gpu->pair, KEY);
+    rank_line_up(rank);
+    struct quern_conn *conn = rank_member_of(rank, gpu->pair.group)->transfers->conn[!rank->rank];
+    frame.number = conn->nccl->generation;
+    if (rank->rank == said->speaker) quern_conn_say(conn, frame, payload, frame.bytes);
+    rank_refused(rank, transfer_pair_run(&gpu->pair, 0), QUERN_PEER_MISMATCH, "is damaged");
     rank_line_up(rank);
 }
 
