@@ -5,6 +5,7 @@
 #include "cross_entropy/cross_entropy.h"
 
 #include "kernels/cross_entropy_scratch.h"
+#include "kernels/cross_entropy_tree.h"
 #include "os/integers.h"
 
 /* ---- workspace ---- */
@@ -127,7 +128,7 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
         .grad_log_prob_stride = args->grad_log_prob_stride,
         .grad_entropy = has_grad ? args->grad_entropy : NULL,
         .grad_entropy_stride = args->grad_entropy_stride,
-        .portable_bits = args->bits == QUERN_BITS_PORTABLE,
+        .portable_bits = args->bits == QUERN_BITS_PORTABLE ? QUERN_PORTABLE_ROWS : 0,
     };
 }
 

@@ -77,7 +77,7 @@ struct quern_cross_entropy_problem {
     struct quern_row_stats *parts;     /* [part_count, rows]: written by the stats stage, read by the combine stage */
     int64_t part_count;                /* parts of this problem's columns; in the combine stage all that are combined */
     int32_t is_final;                  /* combine: the parts are those of whole rows; losses and outputs are written */
-    int32_t portable_bits;             /* for CPUs */
+    int32_t portable_bits;             /* QUERN_PORTABLE_..., or 0 */
 
     float *loss;                       /* [1], sum or mean; written by the reduce stage, or the rows stage with progress */
     double *divisor;                   /* of the mean; written by the labels stage, or likewise.  NULL: not the mean */
