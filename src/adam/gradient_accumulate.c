@@ -39,9 +39,11 @@ static quern_status check_apart(const struct call *call) {
     const quern_accumulate_plan *plan = args->plan;
     const struct quern_gradient_access access = quern_accumulate_access(args);
     const int64_t groups = !args->token_counts ? 0 : plan ? plan->args.group_count : args->group_count;  /* else unchecked */
+    const int64_t places = groups && !plan ? call->list.count : 0;
     const struct quern_range others[] = {
         quern_range_of("args.overwrite_flags", args->overwrite_flags, call->list.count * (int64_t)sizeof(int32_t), QUERN_READ),
         quern_range_of("args.token_counts", args->token_counts, groups * (int64_t)sizeof(int64_t), QUERN_READ),
+        quern_range_of("args.token_places", args->token_places, places * (int64_t)sizeof(int32_t), QUERN_READ),
     };
     const int count = sizeof others / sizeof *others;
     if (plan && !args->grads) return quern_check_against_pieces(call->device, &plan->pieces, others, count);

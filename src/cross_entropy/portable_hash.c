@@ -35,18 +35,19 @@ static void fill_case(struct memory *memory, quern_dtype dtype) {
     }
 }
 
-/* base: where the memory is for the device. */
-static quern_cross_entropy_args args_at(char *base, quern_dtype dtype) {
+/* base: the address of the memory for the device; 0: not known yet. */
+static quern_cross_entropy_args args_at(uintptr_t base, quern_dtype dtype) {
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.bits = QUERN_BITS_PORTABLE;
     args.logits_dtype = dtype, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
     args.reduction = QUERN_REDUCTION_NONE;
     args.inverse_temperature = 0.75f, args.z_loss = 0x1p-12f;
-    args.logits = base + offsetof(struct memory, logits), args.labels = base + offsetof(struct memory, labels);
-    args.loss = (float *)(void *)(base + offsetof(struct memory, loss));
-    args.lse = (float *)(void *)(base + offsetof(struct memory, lse));
-    args.log_prob = (float *)(void *)(base + offsetof(struct memory, log_prob));
-    args.grad = base + offsetof(struct memory, grad);
+    args.logits = (void *)(base + offsetof(struct memory, logits));
+    args.labels = (void *)(base + offsetof(struct memory, labels));
+    args.loss = (float *)(base + offsetof(struct memory, loss));
+    args.lse = (float *)(base + offsetof(struct memory, lse));
+    args.log_prob = (float *)(base + offsetof(struct memory, log_prob));
+    args.grad = (void *)(base + offsetof(struct memory, grad));
     return args;
 }
 
@@ -72,9 +73,8 @@ static quern_status run_on_gpu(quern_device *device, const struct quern_cuda *cu
     if (error == CUDA_SUCCESS) error = cuda->stream_create(&stream, NON_BLOCKING);
     if (error == CUDA_SUCCESS) error = cuda->copy_to_device_async(address, memory, sizeof *memory, stream);
     if (error == CUDA_SUCCESS) {
-        char *base = (char *)(uintptr_t)address;
-        const quern_cross_entropy_args args = args_at(base, dtype);
-        status = quern_cross_entropy(device, &args, base + BEGIN_OF_WORKSPACE, workspace, stream);
+        const quern_cross_entropy_args args = args_at((uintptr_t)address, dtype);
+        status = quern_cross_entropy(device, &args, (void *)((uintptr_t)address + BEGIN_OF_WORKSPACE), workspace, stream);
         if (status == QUERN_OK) error = cuda->copy_to_host_async(memory, address, sizeof *memory, stream);
         const CUresult ended = cuda->stream_synchronize(stream);
         if (error == CUDA_SUCCESS) error = ended;
@@ -95,14 +95,14 @@ static quern_status visit_gpu(quern_device *device, struct memory *memory, quern
 
 static quern_status run_case(quern_device *device, quern_dtype dtype, uint64_t *hash) {
     size_t workspace;
-    quern_cross_entropy_args args = args_at(NULL, dtype);
+    quern_cross_entropy_args args = args_at(0, dtype);
     quern_status status = quern_cross_entropy_workspace(device, &args, &workspace);
     if (status != QUERN_OK) return status;
     const size_t bytes = BEGIN_OF_WORKSPACE + (device->kind == QUERN_CPU ? (workspace + 63) / 64 * 64 : 0);
     struct memory *memory = aligned_alloc(64, bytes);
     if (!memory) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no %zu bytes for the case with portable bits", bytes);
     fill_case(memory, dtype);
-    args = args_at((char *)memory, dtype);
+    args = args_at((uintptr_t)memory, dtype);
     status = device->kind == QUERN_CPU ? quern_cross_entropy(device, &args, (char *)memory + BEGIN_OF_WORKSPACE, workspace, NULL)
                                        : visit_gpu(device, memory, dtype, workspace);
     if (status == QUERN_OK) *hash = hash_of(*hash, memory, dtype);

@@ -80,14 +80,16 @@ def megabytes(*rows: str) -> Callable[[], str]:
 
 
 def minutes(*outputs: str) -> Callable[[], str]:
-    """Of one core, in fives, for the steps whose output has one of these parts, by the costs of tests/runner/steps.json."""
+    """Of one core, in fives, above ten in tens, for the steps whose output has one of these parts: tests/runner/steps.json."""
     costs = json.loads((ROOT / "tests/runner/steps.json").read_text())
     named = {"cc_kernel": "CC build/avx512", "cc": "CC build/src", "ptx": "NVCC", "ptx_of_other": "PTX", "cubin": "PTXAS",
              "fatbin": "FATBIN", "pack_images": "PACK"}
     text = "".join((ROOT / f"generated/{name}.ninja").read_text() for name in ("kernels", "host"))
     rules = [rule for output, rule in re.findall(r"^build (\S+): (\w+)", text, re.M)
              if rule in named and any(part in output for part in outputs)]
-    return lambda: str(5 * math.ceil(sum(costs[named[rule]] for rule in rules) / 300))
+    needed = sum(costs[named[rule]] for rule in rules) / 60
+    step = 5 if needed <= 10 else 10
+    return lambda: str(step * math.ceil(needed / step))
 
 
 def release(driver: int) -> str:

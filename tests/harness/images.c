@@ -12,8 +12,8 @@ bool __real_quern_lzma_decode(struct quern_lzma_contexts contexts, const unsigne
 bool __wrap_quern_lzma_decode(struct quern_lzma_contexts contexts, const unsigned char *in, size_t in_bytes, void *scratch,
                               unsigned char *out, size_t out_bytes);
 
-/* What precedes the program's variables cannot change.  Names of the linker. */
-extern const unsigned char __executable_start[], __data_start[];
+/* The program, its images and its initialised variables, of which no test makes images.  Names of the linker. */
+extern const unsigned char __executable_start[], _edata[];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct decoded {
@@ -36,7 +36,7 @@ static void keep(struct decoded *to, const unsigned char *in, const unsigned cha
 
 bool __wrap_quern_lzma_decode(struct quern_lzma_contexts contexts, const unsigned char *in, size_t in_bytes, void *scratch,
                               unsigned char *out, size_t out_bytes) {
-    if (in < __executable_start || in >= __data_start)
+    if (in < __executable_start || in >= _edata)
         return __real_quern_lzma_decode(contexts, in, in_bytes, scratch, out, out_bytes);
     pthread_mutex_lock(&lock);
     struct decoded *place = find_decoded(in);

@@ -230,7 +230,7 @@ int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) {
     memset(set, 0, bytes);
     if (!machine.possible) return syscall(SYS_sched_getaffinity, process, bytes, set) < 0 ? -1 : 0;
     errno = EINVAL;
-    if ((size_t)machine.possible > 8 * bytes) return -1;
+    if (process || (size_t)machine.possible > 8 * bytes) return -1;
     for (int core = machine.first; core < machine.first + machine.count; core++)
         ((unsigned char *)set)[core / 8] |= (unsigned char)(1 << core % 8);
     return 0;

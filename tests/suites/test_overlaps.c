@@ -143,6 +143,21 @@ static quern_status make_sums(void) {
     return status;
 }
 
+/* On a CPU a sum could overwrite them in the midst of the call: another group would be read, at any address. */
+TEST_ARENA(overlaps, places_of_tokens) {
+    static int64_t counts[2] = {1, 1};
+    static quern_gradient list[2];
+    if (device.kind != QUERN_CPU) cr_skip_test("host memory is apart from that of a GPU");
+    sum = (quern_accumulate_args)ACCUMULATE_ARGS(.grad_dtype = QUERN_BF16, .gradients = list, .gradient_count = 2);
+    for (int i = 0; i < 2; i++) list[i] = (quern_gradient){memory + i * 256, memory + i * 256 + 128, 16};
+    int32_t *places = (int32_t *)(void *)(memory + 1024);
+    memset(memory, 0, 2048);
+    sum.token_counts = counts, sum.group_count = 2, sum.token_places = places;
+    check_ok(call_sum());
+    list[1].main_grad = places + 1;
+    check_refused(call_sum(), QUERN_INVALID_ARGUMENT, "args.token_places");
+}
+
 /* A plan compares all arrays, however many. */
 TEST_ARENA(overlaps, long_plans_of_sums) {
     enum { ITEMS = 300, ITEM = 256, COUNT_OF_EACH = 16 };
