@@ -15,7 +15,7 @@ RUST_KEYWORDS = ("as", "async", "box", "crate", "do", "dyn", "fn", "final", "imp
 
 # What src/kernels/cuda/ uses of the public header: machine code depends on these alone.
 KERNEL_ENUMS = ("quern_status", "quern_dtype")
-KERNEL_STRUCTS = ("quern_cross_entropy_report", "quern_row_stats")
+KERNEL_STRUCTS = ("quern_cross_entropy_report", "quern_row_stats", "quern_row_nodes")
 
 
 # ---- Rust ----
@@ -73,7 +73,8 @@ def c_declaration(variable: Variable) -> str:
     """A member of a struct that holds the parameters of a function; without const, since the fuzzer writes all of them."""
     if isinstance(variable.type, Function):
         raise SystemExit(f"{header.HEADER.name}: the parameter {variable.name} is a function without a typedef")
-    return f"{variable.type.base} {'*' * len(variable.type.pointers)}{variable.name}"
+    array = f"[{variable.type.array}]" if variable.type.array else ""
+    return f"{variable.type.base} {'*' * len(variable.type.pointers)}{variable.name}{array}"
 
 
 def is_argument(name: str, declared: header.Header) -> bool:

@@ -62,4 +62,10 @@ typedef struct quern_row_stats {
     float label_weight;
     int32_t has_label;
 } quern_row_stats;
+typedef struct quern_row_nodes {
+    float first_unit[32];
+    float right_nodes[26];
+    float left_nodes[26];
+    float last_unit[32];
+} quern_row_nodes;
 #endif

@@ -415,8 +415,7 @@ typedef enum quern_reduction {
  */
 typedef enum quern_bits {
     QUERN_BITS_DEFAULT = 0,    /* the same from run to run on one kind of machine; the fastest */
-    QUERN_BITS_PORTABLE = 1    /* for whole vocabs, without softcap, label smoothing, entropy and its gradient; on GPUs without argmax
-                                * and without the steps for stats and their combination */
+    QUERN_BITS_PORTABLE = 1    /* without softcap, label smoothing, entropy and its gradient; on GPUs without argmax */
 } quern_bits;
 
 /* Counts of the rows of one call, in the memory of the device.  Each call that is given the report overwrites it. */
@@ -446,6 +445,18 @@ typedef struct quern_row_stats {
     float label_weight;      /* the label's class weight, 1 without weights; 0 if the label's column is in another shard */
     int32_t has_label;       /* 1: the label's column is in this shard, 0: it is not */
 } quern_row_stats;
+
+/*
+ * With portable bits the exponentials of a shard's part of a row, summed as far as it can do it alone: 464 bytes, which an engine may
+ * move between ranks as they are.  All numbers are relative to the origin of the stats, times 2^60; -1 stands for what is not here.
+ * docs/numerics.md defines units, and nodes, which are sums of 2^level units.
+ */
+typedef struct quern_row_nodes {
+    float first_unit[32];   /* the columns of a unit that began in another shard, by their place in it */
+    float right_nodes[26];  /* by level: the nodes whose sister is in a shard before */
+    float left_nodes[26];   /* by level: the others, whose parent has columns behind the shard */
+    float last_unit[32];    /* the columns of a unit that ends in another shard */
+} quern_row_nodes;
 
 /*
  * Softmax cross-entropy of logits [rows, vocab] against labels [rows].  y = t * x or, with a softcap, y = t * cap * tanh(x / cap),
@@ -543,6 +554,8 @@ typedef struct quern_cross_entropy_args {
     int64_t grad_entropy_stride;
 
     quern_bits bits;                /* the same in all steps */
+    quern_row_nodes *nodes;         /* portable bits of a shard: written by the stats step [rows], and read by the combine step
+                                       [shard_count, rows], in the order of its shards */
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_DEFAULTS(set) \
@@ -557,7 +570,7 @@ QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
  * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.
  */
 #define QUERN_CPU_WORKSPACE(rows, vocab, threads) \
-    (INT64_C(512) + (rows) * (INT64_C(132) + (vocab) / 32768 * 64) + (threads) * (INT64_C(1024) + (vocab) * 5))
+    (INT64_C(512) + (rows) * (INT64_C(596) + (vocab) / 32768 * 528) + (threads) * (INT64_C(1024) + (vocab) * 5))
 
 /*
  * Writes the bytes of workspace that suffice for each of the four functions below with these arguments on this device.  Pointers in
@@ -587,6 +600,9 @@ QUERN_API quern_status quern_cross_entropy(quern_device *device, const quern_cro
  *              of the whole rows (or NULL), loss, lse, log_prob, entropy, argmax and report.  It reads no logits.  Every rank may
  *              do it and gets the same bits
  *   gradient   reads the shard's logits and args->stats of the whole rows; writes args->grad [rows, padded_vocab] of the shard
+ *
+ * With portable bits every division of the vocab gives the bits of one call, at any columns.  The engine gathers args->nodes as well.
+ * A row whose nodes are not those of all its columns is NaN.  At most 2^31 columns have portable bits in steps for shards.
  *
  * Each step ignores the pointers that it does not use, but checks all numbers.  All steps need the same options, labels and
  * global_vocab.  The engine gathers the stats: 64 bytes per row and shard.  shards may equal args->stats, else be apart from it.

@@ -11,7 +11,7 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # vectors of 16 bytes; its blocks, or clusters of blocks, take rows in turns.  So does "streamed" without options: it keeps as many
 # columns as fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared
 # memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.  "portable" does all of a
-# row with portable bits.
+# row with portable bits, and "portable_combine" joins those of shards.
 ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
 # With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row;
@@ -29,6 +29,7 @@ GEOMETRY = {
     "gradient": Geometry(SUMMING_THREADS),
     "upstream": Geometry(threads=256),
     "portable": Geometry(threads=256),
+    "portable_combine": Geometry(threads=64),  # a thread for each row
     "combine": Geometry(threads=256),  # a warp for each row
     "labels": Geometry(threads=512),  # a label with its class weight takes more registers than a loss
     "reduce": Geometry(threads=1024),
@@ -41,7 +42,7 @@ CPU_VARIANTS = ("rows", "stats", "gradient", "upstream")
 STAGES_WITHOUT_LOGITS = ("combine", "labels", "reduce")
 
 # Variants with a source of their own, which know all options as they are.
-ALONE = ("upstream", "portable")
+ALONE = ("upstream", "portable", "portable_combine")
 
 ROWS = Task("QUERN_STAGE_ROWS", 0)
 
@@ -68,8 +69,8 @@ class CrossEntropy(Operation):
     tasks = {"short": ROWS, "resident": ROWS, "streamed": ROWS, "rows": ROWS,
              "stats": Task("QUERN_STAGE_STATS", 1), "gradient": Task("QUERN_STAGE_GRADIENT", 2),
              "upstream": Task("QUERN_STAGE_UPSTREAM", 3), "portable": Task("QUERN_STAGE_PORTABLE", 4),
-             "combine": Task("QUERN_STAGE_COMBINE", 5), "labels": Task("QUERN_STAGE_LABELS", 6),
-             "reduce": Task("QUERN_STAGE_REDUCE", 7)}
+             "portable_combine": Task("QUERN_STAGE_PORTABLE_COMBINE", 5), "combine": Task("QUERN_STAGE_COMBINE", 6),
+             "labels": Task("QUERN_STAGE_LABELS", 7), "reduce": Task("QUERN_STAGE_REDUCE", 8)}
     has_open_requests = True  # `gen explain` takes one without a variant
     talks = True
 
@@ -106,7 +107,7 @@ class CrossEntropy(Operation):
         if takes_turns(key):
             return "rows" if key["variant"] == "resident" else str(key["variant"])
         if key["variant"] in ALONE:
-            return str(key["variant"])
+            return str(key["variant"]).removesuffix("_combine")
         return self.name if key["logits"] else "stages"
 
     def geometry(self, key: Key, target: Target) -> Geometry:
@@ -134,7 +135,7 @@ class CrossEntropy(Operation):
 
     def waits(self, key: Key) -> bool:
         """Plain kernels are launched alone, unless there are so many rows that a launch more does not matter."""
-        return bool(key["options"]) or not key["logits"] or key["variant"] == "portable"
+        return bool(key["options"]) or not key["logits"] or str(key["variant"]).startswith("portable")
 
     def vocab_max(self, key: Key, target: Target) -> int:
         if not isinstance(target, GpuTarget) or key["variant"] not in ("short", "resident"):

@@ -49,7 +49,8 @@
     ROW(quern_cross_entropy_args, grad_log_prob_stride) \
     ROW(quern_cross_entropy_args, grad_entropy) \
     ROW(quern_cross_entropy_args, grad_entropy_stride) \
-    ROW(quern_cross_entropy_args, bits)
+    ROW(quern_cross_entropy_args, bits) \
+    ROW(quern_cross_entropy_args, nodes)
 
 #define FIELDS_OF_quern_gemm_args(ROW) \
     ROW(quern_gemm_args, accumulate) \

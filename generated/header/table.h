@@ -61,6 +61,7 @@ DECLARE_EXTENT(quern_cross_entropy_args, stats)
 DECLARE_EXTENT(quern_cross_entropy_args, inverse_temperatures)
 DECLARE_EXTENT(quern_cross_entropy_args, grad_log_prob)
 DECLARE_EXTENT(quern_cross_entropy_args, grad_entropy)
+DECLARE_EXTENT(quern_cross_entropy_args, nodes)
 static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_cross_entropy_args, size), .bytes = sizeof((quern_cross_entropy_args *)0)->size},
     {.name = "logits_dtype", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, logits_dtype), .bytes = sizeof((quern_cross_entropy_args *)0)->logits_dtype, VALUES(quern_dtype)},
@@ -100,8 +101,9 @@ static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "grad_entropy", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, grad_entropy), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_entropy, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__grad_entropy},
     {.name = "grad_entropy_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, grad_entropy_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_entropy_stride},
     {.name = "bits", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, bits), .bytes = sizeof((quern_cross_entropy_args *)0)->bits, VALUES(quern_bits)},
+    {.name = "nodes", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, nodes), .bytes = sizeof((quern_cross_entropy_args *)0)->nodes, .extent = extent_of_quern_cross_entropy_args__nodes},
 };
-static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 38};
+static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 39};
 DECLARE_EXTENT(quern_gemm_args, a)
 DECLARE_EXTENT(quern_gemm_args, b)
 DECLARE_EXTENT(quern_gemm_args, c)

@@ -91,6 +91,9 @@ quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_cal
 /* Only lists the buffers. */
 void quern_cross_entropy_list_ranges(const struct quern_cross_entropy_call *call, struct quern_cross_entropy_ranges *ranges);
 
+/* Whether the steps exchange nodes beside stats: portable bits of shards. */
+bool quern_cross_entropy_has_nodes(const quern_cross_entropy_args *args);
+
 /* Whether an option is on that only full kernels implement. */
 bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args);
 

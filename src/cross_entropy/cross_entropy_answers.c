@@ -68,6 +68,10 @@ static quern_dtype dtype_of(const struct quern_kernel *kernel) {
     return logits ? logits : QUERN_F32;
 }
 
+static bool combines(enum quern_cross_entropy_stage stage) {
+    return stage == QUERN_STAGE_COMBINE || stage == QUERN_STAGE_PORTABLE_COMBINE;
+}
+
 static void write_inputs(struct memory *memory, const struct quern_kernel *kernel) {
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
     for (int row = 0; row < ROWS; row++) {
@@ -75,7 +79,7 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
         for (int column = 0; column < VOCAB; column++) logits[column] = (float)logit(row, column);
         quern_storage_narrow(dtype_of(kernel), logits, VOCAB, false, memory->logits[row], NULL);
         memory->labels[row] = label(row);
-        if (stage == QUERN_STAGE_COMBINE) memory->parts[row] = stats(row);
+        if (combines(stage)) memory->parts[row] = stats(row);
         if (stage == QUERN_STAGE_GRADIENT) memory->stats[row] = stats(row);
         if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
         if (stage == QUERN_STAGE_UPSTREAM) memory->upstream[row] = upstream(row);
@@ -210,6 +214,7 @@ static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype d
     [QUERN_STAGE_GRADIENT] = gradient_is_wrong,
     [QUERN_STAGE_UPSTREAM] = product_is_wrong,
     [QUERN_STAGE_PORTABLE] = rows_are_wrong,
+    [QUERN_STAGE_PORTABLE_COMBINE] = combined_is_wrong,
     [QUERN_STAGE_COMBINE] = combined_is_wrong,
     [QUERN_STAGE_LABELS] = counts_are_wrong,
     [QUERN_STAGE_REDUCE] = mean_is_wrong,

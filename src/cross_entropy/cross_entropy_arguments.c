@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/problem.h"
 #include "os/sizes.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
@@ -162,7 +163,6 @@ static const char *without_portable_bits(const quern_device *device, const quern
     if (args->softcap != 0) return "with a softcap";
     if (args->label_smoothing != 0) return "with label_smoothing";
     if (args->entropy || args->grad_entropy) return args->entropy ? "with entropy" : "with grad_entropy";
-    if (args->vocab != args->global_vocab) return "for a shard of a vocab";
     return device->kind != QUERN_CPU && args->argmax ? "with argmax on a GPU" : NULL;
 }
 
@@ -174,6 +174,17 @@ static quern_status check_bits(const quern_device *device, const quern_cross_ent
                       QUERN_BITS_DEFAULT);
 }
 
+bool quern_cross_entropy_has_nodes(const quern_cross_entropy_args *args) {
+    return args->bits == QUERN_BITS_PORTABLE && args->vocab != args->global_vocab;
+}
+
+static quern_status check_nodes(const quern_device *device, const quern_cross_entropy_args *args) {
+    const int64_t most = (int64_t)QUERN_UNIT_COLUMNS << QUERN_NODE_LEVELS;
+    if (!quern_cross_entropy_has_nodes(args) || args->global_vocab <= most) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "args.global_vocab is %lld for a shard with portable bits: expected at most %lld",
+                      (long long)args->global_vocab, (long long)most);
+}
+
 quern_status quern_cross_entropy_check(const quern_device *device, const quern_cross_entropy_args *given,
                                        quern_cross_entropy_args *args) {
     quern_status status = fill_defaults(device, given, args);
@@ -182,6 +193,7 @@ quern_status quern_cross_entropy_check(const quern_device *device, const quern_c
     if (status == QUERN_OK) status = check_places(device, args);
     if (status == QUERN_OK) status = check_values(device, args);
     if (status == QUERN_OK) status = check_bits(device, args);
+    if (status == QUERN_OK) status = check_nodes(device, args);
     return status;
 }
 
@@ -210,7 +222,7 @@ struct buffer {
     unsigned needed, used, written;
 };
 
-enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 16 };  /* the places of those that are named below */
+enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 17 };  /* the places of those that are named below */
 
 struct buffers {
     struct buffer list[BUFFERS];
@@ -232,6 +244,8 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
     const size_t element = quern_dtype_bytes(args->logits_dtype), label = quern_dtype_bytes(args->labels_dtype);
     const int64_t rows = args->rows, row_floats = rows * (int64_t)sizeof(float), stats = (int64_t)sizeof(quern_row_stats);
     const int64_t losses = args->reduction == QUERN_REDUCTION_NONE ? row_floats : (int64_t)sizeof(float);
+    const unsigned nodes = quern_cross_entropy_has_nodes(args) ? STATS | COMBINE : 0;
+    const int64_t node_rows = call->step == QUERN_STEP_COMBINE ? rows * call->shard_count : rows;
     return (struct buffers){{
         {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride), element,
          WHOLE | STATS | GRADIENT, 0, 0},
@@ -251,6 +265,7 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
         {"args.log_prob", args->log_prob, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.entropy", args->entropy, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.argmax", args->argmax, rows * (int64_t)sizeof(int64_t), sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        {"args.nodes", args->nodes, node_rows * (int64_t)sizeof(quern_row_nodes), sizeof(float), nodes, 0, STATS},
         {"args.report", args->report, (int64_t)sizeof *args->report, sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
     }};
 }
@@ -290,14 +305,19 @@ static quern_status check_whole(const struct quern_cross_entropy_call *call) {
 }
 
 static quern_status check_shards(const struct quern_cross_entropy_call *call) {
-    const int64_t rows = call->args.rows ? call->args.rows : 1, most = QUERN_MOST_BYTES / (int64_t)sizeof(quern_row_stats) / rows;
+    const bool has_nodes = quern_cross_entropy_has_nodes(&call->args), is_portable = call->args.bits == QUERN_BITS_PORTABLE;
+    const int64_t rows = call->args.rows ? call->args.rows : 1;
+    const int64_t most = QUERN_MOST_BYTES / (int64_t)(has_nodes ? sizeof(quern_row_nodes) : sizeof(quern_row_stats)) / rows;
     if (call->shard_count < 1)
         return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "shard_count is %lld: expected at least 1",
                           (long long)call->shard_count);
+    if (is_portable && !has_nodes && call->shard_count != 1)
+        return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "shard_count is %lld with portable bits and global_vocab == vocab: "
+                          "expected 1", (long long)call->shard_count);
     if (call->shard_count <= most) return QUERN_OK;
     return quern_fail(call->device, QUERN_INVALID_SHAPE, "shard_count is %lld with args.rows %lld: expected at most %lld, since "
-                      "shards has no more than 2^47 bytes", (long long)call->shard_count, (long long)call->args.rows,
-                      (long long)most);
+                      "%s has no more than 2^47 bytes", (long long)call->shard_count, (long long)call->args.rows,
+                      (long long)most, has_nodes ? "args.nodes" : "shards");
 }
 
 quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_call *call,

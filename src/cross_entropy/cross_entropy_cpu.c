@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "kernels/cpu/cross_entropy_kept.h"
+#include "kernels/cross_entropy_nodes.h"
 #include "kernels/cross_entropy_row.h"
-#include "kernels/cross_entropy_tree.h"
 #include "os/integers.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
@@ -168,12 +168,62 @@ static quern_row_stats combine_portable_parts(const struct quern_cross_entropy_p
     return stats;
 }
 
+/* The nodes of parts or shards, and what is no sum. */
+static void grow_over_parts(const struct quern_cross_entropy_problem *problem, int64_t row, struct quern_row_growth *growth,
+                            quern_row_stats *stats) {
+    for (int64_t part = 0; part < problem->part_count; part++) {
+        const int64_t place = part * problem->rows + row;
+        quern_row_add_nodes(growth, &problem->part_nodes[place], &problem->parts[place]);
+        quern_row_take(stats, &problem->parts[place]);
+    }
+}
+
+/* Moves the columns of a unit that began in another shard from the first part to the shard. */
+static void move_first_unit(quern_row_nodes *part, const quern_row_stats *of_part, quern_row_nodes *shard, double power) {
+    const double from = quern_row_origin_power(of_part);
+    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) {
+        if (part->first_unit[i] == QUERN_NO_NODE) continue;
+        shard->first_unit[i] = quern_row_kept_node(quern_row_node_at(part->first_unit[i], from), power);
+        part->first_unit[i] = QUERN_NO_NODE;
+    }
+}
+
+static quern_row_stats combine_nodes_of_parts(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    struct quern_row_growth growth;
+    quern_row_stats stats = quern_row_nothing();
+    for (int64_t part = 0; part < problem->part_count; part++)
+        stats.origin = fmax(stats.origin, problem->parts[part * problem->rows + row].origin);
+    const double power = quern_row_origin_power(&stats);
+    quern_row_no_nodes(&problem->nodes[row]);
+    move_first_unit(&problem->part_nodes[row], &problem->parts[row], &problem->nodes[row], power);
+    quern_row_begin(&growth, problem->first_column, problem->logits_bytes);
+    const int64_t first_unit = growth.tree.end;
+    grow_over_parts(problem, row, &growth, &stats);
+    quern_row_keep_growth(&growth, first_unit, power, &problem->nodes[row], &stats);
+    return stats;
+}
+
+static quern_row_stats combine_nodes_of_shards(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    struct quern_row_growth growth;
+    quern_row_stats stats = quern_row_nothing();
+    if (quern_row_label(problem, row) < 0) return stats;
+    quern_row_begin(&growth, 0, problem->logits_bytes);
+    grow_over_parts(problem, row, &growth, &stats);
+    quern_row_finish_growth(&growth, problem->global_vocab, &stats);
+    return stats;
+}
+
+static quern_row_stats combine_row(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    if (problem->nodes) return combine_nodes_of_parts(problem, row);
+    if (problem->part_nodes) return combine_nodes_of_shards(problem, row);
+    return problem->portable_bits ? combine_portable_parts(problem, row) : combine_parts(problem, row);
+}
+
 /* Combines the parts of each row, or its shards, in their order. */
 static void combine_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
     (void)scratch;
     const struct quern_cross_entropy_problem *problem = work->problem;
-    for (int64_t row = first; row < end; row++)
-        problem->stats[row] = problem->portable_bits ? combine_portable_parts(problem, row) : combine_parts(problem, row);
+    for (int64_t row = first; row < end; row++) problem->stats[row] = combine_row(problem, row);
 }
 
 static void finish_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
@@ -303,6 +353,7 @@ static void run_whole(const struct quern_cross_entropy_call *call, const struct 
 static void run_combine(const struct quern_cross_entropy_call *call) {
     struct quern_cross_entropy_problem problem = call->problem;
     problem.parts = (quern_row_stats *)call->shards;
+    problem.part_nodes = quern_cross_entropy_has_nodes(&call->args) ? call->args.nodes : NULL;
     problem.part_count = call->shard_count;
     if (!problem.stats) problem.stats = call->spare_stats;
     run_work(rows_of(call, &problem, combine_rows));

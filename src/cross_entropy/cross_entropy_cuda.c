@@ -122,12 +122,14 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
 
 /* ---- the other stages ---- */
 
+/* A warp for each row, or a thread. */
 static quern_status add_combine(struct launches *launches, const struct quern_cross_entropy_call *call) {
     const int place = launches->count;
-    quern_status status = add(launches, call, QUERN_STAGE_COMBINE, call->problem.rows);
+    const bool is_portable = call->problem.portable_bits;
+    quern_status status = add(launches, call, is_portable ? QUERN_STAGE_PORTABLE_COMBINE : QUERN_STAGE_COMBINE, call->problem.rows);
     if (place == launches->count) return status;
-    const int64_t warps = launches->list[place].ready->kernel->cuda.threads / 32;  /* one for each row */
-    launches->list[place].blocks = quern_divide_up(call->problem.rows, warps);
+    const int64_t threads = launches->list[place].ready->kernel->cuda.threads;
+    launches->list[place].blocks = quern_divide_up(call->problem.rows, is_portable ? threads : threads / 32);
     return status;
 }
 
@@ -223,24 +225,18 @@ static quern_status plan_whole(struct launches *launches, struct quern_cross_ent
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }
 
-static quern_status refuse_portable(const struct quern_cross_entropy_call *call) {
-    if (!call->problem.portable_bits) return QUERN_OK;
-    return quern_fail(call->device, QUERN_NOT_SUPPORTED, "args.bits is %d in steps for stats and their combination on a GPU: "
-                      "expected %d, QUERN_BITS_DEFAULT", QUERN_BITS_PORTABLE, QUERN_BITS_DEFAULT);
-}
-
 static quern_status plan_stats(struct launches *launches, struct quern_cross_entropy_call *call) {
-    quern_status status = refuse_portable(call);
-    if (status == QUERN_OK) status = add_stats(launches, call);
+    if (call->problem.portable_bits) return add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
+    quern_status status = add_stats(launches, call);
     return status == QUERN_OK ? add_combine(launches, call) : status;
 }
 
 static quern_status plan_combine(struct launches *launches, struct quern_cross_entropy_call *call) {
     call->problem.parts = (quern_row_stats *)call->shards;
+    call->problem.part_nodes = quern_cross_entropy_has_nodes(&call->args) ? call->args.nodes : NULL;
     call->problem.part_count = call->shard_count;
     if (!call->problem.stats) call->problem.stats = call->spare_stats;
-    quern_status status = refuse_portable(call);
-    if (status == QUERN_OK) status = add_combine(launches, call);
+    quern_status status = add_combine(launches, call);
     if (status == QUERN_OK) status = add_labels(launches, call);
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }

@@ -7,6 +7,7 @@
 #include "kernels/cross_entropy_scratch.h"
 #include "kernels/cross_entropy_tree.h"
 #include "os/integers.h"
+#include "runtime/dtype.h"
 
 /* ---- workspace ---- */
 
@@ -18,6 +19,7 @@ struct layout {
     size_t progress;       /* of the rows stage (GPU) */
     size_t stats;          /* of the rows' stats, if the caller wants none */
     size_t parts;          /* of the stats of the rows' parts */
+    size_t part_nodes;     /* of their nodes, if the steps exchange them (CPU) */
     size_t scratch;        /* of the first worker's scratch (CPU) */
     size_t scratch_bytes;  /* of one worker */
     int64_t workers;
@@ -57,6 +59,8 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
         layout.progress = set_aside(&layout, sizeof(struct quern_rows_progress));
     if (step != QUERN_STEP_GRADIENT) layout.stats = set_aside(&layout, sizeof(quern_row_stats) * rows);
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
+    if (device->kind == QUERN_CPU && step == QUERN_STEP_STATS && quern_cross_entropy_has_nodes(args))
+        layout.part_nodes = set_aside(&layout, sizeof(quern_row_nodes) * rows * (size_t)parts);
     if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, threads, args, &layout);
     return layout;
 }
@@ -84,6 +88,7 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
     const quern_cross_entropy_args *args = &call->args;
     const enum quern_cross_entropy_step step = call->step;
     const bool reduced = is_reduced(step, args), tells = step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE;
+    const bool gives_nodes = step == QUERN_STEP_STATS && quern_cross_entropy_has_nodes(args);
     const bool has_grad = args->grad && step != QUERN_STEP_STATS && step != QUERN_STEP_COMBINE;
     float *row_loss = reduced ? inside(workspace, layout->row_loss) : args->loss;
     call->problem = (struct quern_cross_entropy_problem){
@@ -129,6 +134,9 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
         .grad_entropy = has_grad ? args->grad_entropy : NULL,
         .grad_entropy_stride = args->grad_entropy_stride,
         .portable_bits = args->bits == QUERN_BITS_PORTABLE ? QUERN_PORTABLE_ROWS : 0,
+        .nodes = gives_nodes ? args->nodes : NULL,
+        .part_nodes = gives_nodes && call->device->kind == QUERN_CPU ? inside(workspace, layout->part_nodes) : NULL,
+        .logits_bytes = (int64_t)quern_dtype_bytes(args->logits_dtype),
     };
 }
 

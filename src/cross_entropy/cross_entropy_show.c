@@ -16,6 +16,8 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const int64_t of_loss = args->grad_loss_stride, of_log_prob = args->grad_log_prob_stride;
     const int64_t of_entropy = args->grad_entropy_stride;
     const int64_t report = sizeof *args->report / sizeof(int64_t), stats = sizeof(quern_row_stats);
+    const int64_t node_bytes = sizeof(quern_row_nodes);
+    const char *const nodes = quern_cross_entropy_has_nodes(args) ? "-oi--" : "-----";
     const struct {
         const char *name, *uses;
         const void *data;
@@ -31,6 +33,8 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         {"inverse_temperatures", "ii-i-", args->inverse_temperatures, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"shards", "--i--", call->shards, quern_byte_element, call->shard_count * rows, stats, stats},
         {"stats", "oooi-", args->stats, quern_byte_element, rows, stats, stats},
+        {"nodes", nodes, args->nodes, quern_byte_element, (call->step == QUERN_STEP_COMBINE ? call->shard_count : 1) * rows,
+         node_bytes, node_bytes},
         {"grad", "o--ob", args->grad, logits, rows, args->padded_vocab, args->grad_stride},
         {"loss", "o-o--", args->loss, quern_float_element, QUERN_NO_ROWS, sums, sums},
         {"lse", "o-o--", args->lse, quern_float_element, QUERN_NO_ROWS, rows, rows},

@@ -17,7 +17,7 @@ enum { QUERN_PART_LEVEL = 10 };
 _Static_assert(QUERN_UNIT_COLUMNS << QUERN_PART_LEVEL == QUERN_CPU_PART_COLUMNS, "the units of a part are those of a node");
 #endif
 
-/* The values of problem.portable_bits; the last one on GPUs, where it computes the gradient from given stats. */
+/* The values of problem.portable_bits; the last one on GPUs, where the gradient is computed from given stats. */
 enum { QUERN_PORTABLE_ROWS = 1, QUERN_PORTABLE_GRADIENT = 2 };
 
 /* exp(r) for |r| <= ln(2) / 2, from the constant on: Horner's rule of fused multiply-adds over these terms. */
@@ -80,8 +80,11 @@ QUERN_FUNCTION struct quern_row_node quern_row_join(struct quern_row_node a, str
     return quern_row_node_of((double)(float)sum, power);
 }
 
-/* The nodes of a range of units that are no children of others, in order. */
-enum { QUERN_TREE_NODES = 128 };
+/*
+ * The nodes of a range of units that are no children of others, in order.  From unit 0 on there are as many as the end has bits; from
+ * another unit on twice as many.
+ */
+enum { QUERN_TREE_NODES = 64 };
 struct quern_row_tree {
     int64_t end;                                  /* of the range */
     int count;

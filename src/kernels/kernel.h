@@ -56,10 +56,11 @@ enum quern_cross_entropy_stage {
     QUERN_STAGE_STATS = 1,     /* the sums of each part of each row */
     QUERN_STAGE_GRADIENT = 2,  /* the gradient of each part of each row from the row's stats */
     QUERN_STAGE_UPSTREAM = 3,  /* multiplies a gradient by the upstream gradients, part by part */
-    QUERN_STAGE_PORTABLE = 4,  /* GPU: what the rows stage does, with portable bits; or the gradient from the row's stats */
-    QUERN_STAGE_COMBINE = 5,   /* merges the parts of each row */
-    QUERN_STAGE_LABELS = 6,    /* counts the rows by their labels: the mean's divisor and the report */
-    QUERN_STAGE_REDUCE = 7     /* sums the rows' losses in a fixed order */
+    QUERN_STAGE_PORTABLE = 4,  /* GPU: what the rows, the stats or the gradient stage does, with portable bits */
+    QUERN_STAGE_PORTABLE_COMBINE = 5,  /* GPU: joins the shards of each row with portable bits */
+    QUERN_STAGE_COMBINE = 6,   /* merges the parts of each row */
+    QUERN_STAGE_LABELS = 7,    /* counts the rows by their labels: the mean's divisor and the report */
+    QUERN_STAGE_REDUCE = 8     /* sums the rows' losses in a fixed order */
 };
 
 /* Rows [first_row, end_row).  scratch is laid out as problem.h says, is 64-byte aligned and is used by this call alone. */

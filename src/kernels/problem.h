@@ -94,6 +94,11 @@ struct quern_cross_entropy_problem {
     int64_t grad_log_prob_stride;
     const float *grad_entropy;
     int64_t grad_entropy_stride;
+
+    /* Portable bits of shards; NULL for whole vocabs. */
+    struct quern_row_nodes *nodes;     /* [rows]: written by the stats stage of a GPU, or by the host after that of a CPU */
+    struct quern_row_nodes *part_nodes;  /* [part_count, rows]: of the parts that are combined */
+    int64_t logits_bytes;              /* of one of them */
 };
 
 /*
@@ -102,8 +107,8 @@ struct quern_cross_entropy_problem {
  */
 enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
 
-/* With portable bits: the columns of a leaf of the tree in which a row is summed. */
-enum { QUERN_UNIT_COLUMNS = 32 };
+/* With portable bits: the columns of a leaf of the tree in which a row is summed, and the levels of the nodes of a shard. */
+enum { QUERN_UNIT_COLUMNS = 32, QUERN_NODE_LEVELS = 26 };
 
 /*
  * The most blocks of a kernel that takes rows in turns that a multiprocessor holds: its registers are limited to that.  Full

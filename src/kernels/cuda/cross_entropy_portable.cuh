@@ -8,12 +8,14 @@
  *   3. One thread derives the results of the row by the functions of the CPU kernels.
  *   4. The gradient of each column is its exponential, computed again, times a factor.
  *
+ * Of a shard, steps 1 and 2 find its nodes, which another kernel joins with those of the other shards, and 3 and 4 follow.
+ *
  * The row is read three times, each time but the first one mostly from the caches.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_PORTABLE_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_PORTABLE_CUH
 
-#include "kernels/cross_entropy_tree.h"
+#include "kernels/cross_entropy_nodes.h"
 #include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/dtype.cuh"
 #include "kernels/cuda/row_stats.cuh"
@@ -24,7 +26,8 @@ enum {
     PORTABLE_THREADS = 256,
     PORTABLE_WARPS = PORTABLE_THREADS / 32,
     UNIT = QUERN_UNIT_COLUMNS,
-    NODES = 56,                     /* of a tree's right edge: a row has fewer than 2^56 units */
+    LEVELS_OF_BLOCK = 8,            /* of the node that a block sums at a time */
+    NODES = 56,                     /* of a range that have no sister yet: at most two for each level */
 };
 
 /* ---- exponentials ---- */
@@ -80,7 +83,8 @@ struct portable_exponential {
 
 template <class T> struct portable_row {
     const char *logits;
-    int64_t columns, label;
+    int64_t columns;
+    int64_t label;                  /* its column here; another number if the label is in another shard */
     float inverse_temperature;
 
     static constexpr int vector = VECTOR_BYTES / T::bytes, words = VECTOR_BYTES / 4;
@@ -88,7 +92,7 @@ template <class T> struct portable_row {
     __device__ __forceinline__ portable_row(const quern_cross_entropy_problem &problem, int64_t row) {
         logits = (const char *)problem.logits + row * problem.logits_stride * T::bytes;
         columns = problem.vocab;
-        label = label_of(problem, row);
+        label = label_of(problem, row) - problem.first_column;
         inverse_temperature = inverse_temperature_of(problem, row);
     }
     __device__ __forceinline__ float y(int64_t column) const {
@@ -96,8 +100,9 @@ template <class T> struct portable_row {
     }
     /* The y of the columns that are summed: -infinity for the label's and behind the last one. */
     __device__ __forceinline__ float other(int64_t column) const {
-        return column < columns && column != label ? y(column) : -INFINITY_F32;
+        return (uint64_t)column < (uint64_t)columns && column != label ? y(column) : -INFINITY_F32;
     }
+    __device__ __forceinline__ bool has_label() const { return (uint64_t)label < (uint64_t)columns; }
     /* Those of a vector, from a column on; reads no byte outside. */
     __device__ __forceinline__ void others(int64_t column, float (&y)[vector]) const {
         uint32_t word[words];
@@ -129,6 +134,7 @@ template <class T> struct portable_row {
 struct portable_block {
     float of_warp[2][PORTABLE_WARPS];
     float nodes[NODES];
+    int levels[NODES];              /* of the nodes */
     double power;                   /* of the origin of the exponentials */
     enum quern_gradient_kind kind;
     struct quern_factor factor;
@@ -189,13 +195,9 @@ template <class T> static __device__ __forceinline__ float sum_of_unit(const flo
 /* The unit of the thread, of near y. */
 template <class T>
 static __device__ __forceinline__ float sum_near_unit(const portable_row<T> &row, const portable_exponential &exponential,
-                                                      int64_t unit) {
+                                                      int64_t first) {
     constexpr int vector = portable_row<T>::vector;
-    const int64_t first = unit * UNIT;
     float e[UNIT];
-    if (first >= row.columns) {
-        return 0.0f;
-    }
 #pragma unroll
     for (int i = 0; i < UNIT; i += vector) {
         float y[vector];
@@ -221,12 +223,12 @@ static __device__ __forceinline__ float sum_near_unit(const portable_row<T> &row
  */
 template <class T>
 static __device__ __forceinline__ float sum_any_units(const portable_row<T> &row, const portable_exponential &exponential,
-                                                      int64_t unit) {
+                                                      int64_t first) {
     const int lane = threadIdx.x % 32;
     float mine = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < 32; i++) {
-        float e = exponential.any(row.other((unit - lane + i) * UNIT + lane));
+        float e = exponential.any(row.other(first + (i - lane) * UNIT + lane));
 #pragma unroll
         for (int distance = 16; distance > 0; distance /= 2) {
             e += __shfl_xor_sync(0xffffffffu, e, distance);
@@ -236,39 +238,41 @@ static __device__ __forceinline__ float sum_any_units(const portable_row<T> &row
     return mine;
 }
 
-/* By one thread: adds the next node of the level of a block. */
-static __device__ __forceinline__ int grow_tree(float *nodes, int count, int64_t place, float node) {
-    for (; place & 1; place >>= 1) {
-        node = nodes[--count] + node;
+/* The nodes of a range of units: those of whole rows become one, those of a shard are kept. */
+struct portable_range {
+    quern_row_nodes *nodes;         /* NULL: of a whole row */
+    int64_t first_column;
+    struct quern_row_span span;
+
+    __device__ __forceinline__ portable_range(const quern_cross_entropy_problem &problem, int64_t row) {
+        nodes = problem.nodes ? problem.nodes + row : NULL;
+        first_column = problem.first_column;
+        span = quern_row_span_of(first_column, problem.vocab, problem.global_vocab);
     }
-    nodes[count] = node;
+    __device__ __forceinline__ bool has(int64_t unit, int level) const {
+        const int64_t first = unit >> level << level;
+        return first >= span.first_unit && first + (INT64_C(1) << level) <= span.end_unit;
+    }
+    /* The node of this level that has the unit, unless it is part of another node or reaches beyond the range. */
+    __device__ __forceinline__ void keep(int64_t unit, int level, float sum) const {
+        if (nodes && has(unit, level) && !has(unit, level + 1)) {
+            *quern_row_slot(nodes, unit, level) = sum * QUERN_NODE_OF_KEPT;
+        }
+    }
+};
+
+/* By one thread: adds the next node of the level of a block, which begins with the unit. */
+static __device__ __forceinline__ int grow_tree(portable_block &block, int count, int64_t unit, float node) {
+    int level = LEVELS_OF_BLOCK;
+    for (; unit >> level & 1 && count > 0 && block.levels[count - 1] == level; level++) {
+        node = block.nodes[--count] + node;
+    }
+    block.levels[count] = level;
+    block.nodes[count] = node;
     return count + 1;
 }
 
-/* The root of the row's tree, times the scale of the exponentials; in the first thread.  By all threads. */
-template <class T>
-static __device__ __forceinline__ float sum_of_row(const portable_row<T> &row, const portable_exponential &exponential,
-                                                   portable_block &block) {
-    int count = 0;
-    int64_t place = 0;
-    for (int64_t unit = threadIdx.x; (unit - threadIdx.x) * UNIT < row.columns; unit += PORTABLE_THREADS, place++) {
-        float *const of_warp = block.of_warp[place & 1]; /* the other one is read until the next barrier */
-        float sum = exponential.is_near ? sum_near_unit(row, exponential, unit) : sum_any_units(row, exponential, unit);
-#pragma unroll
-        for (int distance = 1; distance < 32; distance *= 2) {
-            sum += __shfl_xor_sync(0xffffffffu, sum, distance);
-        }
-        if (threadIdx.x % 32 == 0) {
-            of_warp[threadIdx.x / 32] = sum;
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            static_assert(PORTABLE_WARPS == 8, "three levels");
-            const float first = (of_warp[0] + of_warp[1]) + (of_warp[2] + of_warp[3]);
-            const float second = (of_warp[4] + of_warp[5]) + (of_warp[6] + of_warp[7]);
-            count = grow_tree(block.nodes, count, place, first + second);
-        }
-    }
+static __device__ __forceinline__ float root_of_tree(const portable_block &block, int count) {
     float root = 0.0f;
     while (count > 0) {
         root = block.nodes[--count] + root;
@@ -276,7 +280,90 @@ static __device__ __forceinline__ float sum_of_row(const portable_row<T> &row, c
     return root;
 }
 
+/* The nodes of whole blocks.  Their sum is not asked for. */
+static __device__ __forceinline__ float keep_tree(const portable_range &range, const portable_block &block, int count) {
+    const int64_t of_block = INT64_C(1) << LEVELS_OF_BLOCK;
+    int64_t unit = (range.span.first_unit + of_block - 1) / of_block * of_block;
+    for (int i = 0; i < count; i++) {
+        *quern_row_slot(range.nodes, unit, block.levels[i]) = block.nodes[i] * QUERN_NODE_OF_KEPT;
+        unit += INT64_C(1) << block.levels[i];
+    }
+    return 0.0f;
+}
+
+/* By one thread: of the warps' nodes. */
+static __device__ __forceinline__ float sum_of_warps(const float (&of_warp)[PORTABLE_WARPS], const portable_range &range,
+                                                     int64_t first) {
+    static_assert(PORTABLE_WARPS == 8, "three levels");
+    float sum[PORTABLE_WARPS];
+#pragma unroll
+    for (int i = 0; i < PORTABLE_WARPS; i++) {
+        sum[i] = of_warp[i];
+    }
+#pragma unroll
+    for (int level = 5; level <= LEVELS_OF_BLOCK; level++) {
+#pragma unroll
+        for (int i = 0; i < PORTABLE_WARPS >> (level - 5); i++) {
+            if (level > 5) {
+                sum[i] = sum[2 * i] + sum[2 * i + 1];
+            }
+            if (level < LEVELS_OF_BLOCK) {
+                range.keep(first + ((int64_t)i << level), level, sum[i]);
+            }
+        }
+    }
+    return sum[0];
+}
+
+/* The root of the row's tree, times the scale of the exponentials; in the first thread.  By all threads. */
+template <class T>
+static __device__ __forceinline__ float sum_of_row(const portable_row<T> &row, const portable_exponential &exponential,
+                                                   const portable_range &range, portable_block &block) {
+    const int64_t begin = range.span.first_unit >> LEVELS_OF_BLOCK << LEVELS_OF_BLOCK;
+    int count = 0;
+    for (int64_t first = begin; first < range.span.end_unit; first += PORTABLE_THREADS) {
+        float *const of_warp = block.of_warp[first >> LEVELS_OF_BLOCK & 1]; /* the other one is read until the next barrier */
+        const int64_t unit = first + threadIdx.x, column = unit * UNIT - range.first_column;
+        const bool is_here = unit >= range.span.first_unit && unit < range.span.end_unit;
+        float sum = 0.0f;
+        if (!exponential.is_near) {
+            sum = sum_any_units(row, exponential, column);
+        } else if (is_here) {
+            sum = sum_near_unit(row, exponential, column);
+        }
+        sum = is_here ? sum : 0.0f;
+#pragma unroll
+        for (int level = 0; level < 5; level++) {
+            if (threadIdx.x % (1 << level) == 0) {
+                range.keep(unit, level, sum);
+            }
+            sum += __shfl_xor_sync(0xffffffffu, sum, 1 << level);
+        }
+        if (threadIdx.x % 32 == 0) {
+            of_warp[threadIdx.x / 32] = sum;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            const float node = sum_of_warps(block.of_warp[first >> LEVELS_OF_BLOCK & 1], range, first);
+            if (!range.nodes || range.has(first, LEVELS_OF_BLOCK)) {
+                count = grow_tree(block, count, first, node);
+            }
+        }
+    }
+    return range.nodes ? keep_tree(range, block, count) : root_of_tree(block, count);
+}
+
 /* ---- results ---- */
+
+template <class T>
+static __device__ __forceinline__ void add_label(const quern_cross_entropy_problem &problem, const portable_row<T> &row,
+                                                 quern_row_stats &stats) {
+    if (row.has_label()) {
+        stats.label_value = row.y(row.label);
+        stats.label_weight = problem.class_weights ? problem.class_weights[row.label] : 1.0f;
+        stats.has_label = 1;
+    }
+}
 
 /* The stats of a row from its sum; by one thread. */
 template <class T>
@@ -289,10 +376,22 @@ static __device__ __forceinline__ quern_row_stats stats_of_sum(const quern_cross
     } else {
         quern_row_set_others(&stats, quern_row_node_of(sum, power - QUERN_EXPONENTIAL_BIAS));
     }
-    stats.label_value = row.y(row.label);
-    stats.label_weight = problem.class_weights ? problem.class_weights[row.label] : 1.0f;
-    stats.has_label = 1;
+    add_label(problem, row, stats);
     quern_row_settle(&stats);
+    return stats;
+}
+
+/* Those of a shard, whose sums are nodes; by one thread. */
+template <class T>
+static __device__ __forceinline__ quern_row_stats stats_of_shard(const quern_cross_entropy_problem &problem,
+                                                                 const portable_row<T> &row, float largest, double power) {
+    quern_row_stats stats = quern_row_nothing();
+    if (largest == INFINITY_F32) {
+        stats.others = (double)NAN;
+    } else if (largest > -INFINITY_F32) {
+        stats.origin = quern_row_value_at(&power);
+    }
+    add_label(problem, row, stats);
     return stats;
 }
 
@@ -302,7 +401,7 @@ static __device__ __forceinline__ void prepare_gradient(const quern_cross_entrop
                                                         const portable_row<T> &row, const quern_row_stats &stats,
                                                         const struct quern_row_values &values, double of_sums, bool has_stats,
                                                         portable_block &block) {
-    const struct quern_row_gradient gradient = quern_row_gradient(&problem, number, row.label, &stats, &values);
+    const struct quern_row_gradient gradient = quern_row_gradient(&problem, number, label_of(problem, number), &stats, &values);
     const bool has_origin = gradient.origin > -INFINITY_F64;
     const double of_row = has_origin ? quern_row_power(gradient.origin) : 0.0;
     block.power = has_stats ? of_row : of_sums;
@@ -355,7 +454,7 @@ static __device__ __forceinline__ void store_portable_gradient(const portable_ro
     }
     store_edge_columns(row, exponential, factor, grad, head, vectors * vector);
     __syncthreads(); /* the label's column has been written */
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0 && row.has_label()) {
         store_element<T>(grad, row.label, T::nearest(block.label));
     }
 }
@@ -367,6 +466,30 @@ template <class T> static __device__ __forceinline__ void fill_columns(char *gra
     }
 }
 
+/* ---- the nodes of a shard ---- */
+
+/* Columns of units that other shards have a part of, each alone. */
+template <class T>
+static __device__ __forceinline__ void keep_shared_columns(const portable_row<T> &row, const portable_exponential &exponential,
+                                                           const portable_range &range) {
+    const int64_t place = threadIdx.x, of_tail = row.columns - range.span.tail + place;
+    if (place < range.span.head) {
+        range.nodes->first_unit[(range.first_column + place) % UNIT] = exponential.any(row.other(place)) * QUERN_NODE_OF_KEPT;
+    }
+    if (place < range.span.tail) {
+        range.nodes->last_unit[place] = exponential.any(row.other(of_tail)) * QUERN_NODE_OF_KEPT;
+    }
+}
+
+static __device__ __forceinline__ void clear_nodes(quern_row_nodes *nodes) {
+    constexpr int numbers = sizeof *nodes / sizeof(float);
+    static_assert(numbers <= PORTABLE_THREADS, "one for each thread");
+    if (threadIdx.x < numbers) {
+        nodes->first_unit[threadIdx.x] = QUERN_NO_NODE;
+    }
+    __syncthreads();
+}
+
 /* ---- rows ---- */
 
 template <class T>
@@ -375,54 +498,79 @@ static __device__ __forceinline__ char *portable_grad_of(const quern_cross_entro
 }
 
 template <class T>
-static __device__ __forceinline__ void skip_portable_row(const quern_cross_entropy_problem &problem, int64_t number,
-                                                         bool has_stats) {
-    if (threadIdx.x == 0 && !has_stats) {
-        write_skipped_row(problem, number, true);
+static __device__ __forceinline__ void skip_portable_row(const quern_cross_entropy_problem &problem, int64_t number) {
+    if (threadIdx.x == 0 && problem.portable_bits != QUERN_PORTABLE_GRADIENT) {
+        write_skipped_row(problem, number, problem.is_final);
+    }
+    if (problem.nodes && !(kept_of_skipped_row(problem, number) & QUERN_KEPT_OUTPUTS)) {
+        clear_nodes(problem.nodes + number);
     }
     if (problem.grad && !(kept_of_skipped_row(problem, number) & QUERN_KEPT_GRAD)) {
         fill_columns<T>(portable_grad_of<T>(problem, number), 0, problem.padded_vocab, 0.0f);
     }
 }
 
-/* The row's results, unless its stats are given; sets what the gradient needs.  By all threads. */
+/* The stats of a row or a shard's part of it, in the first thread.  *power: of the exponentials.  By all threads. */
+template <class T>
+static __device__ __forceinline__ quern_row_stats sum_portable_row(const quern_cross_entropy_problem &problem, int64_t number,
+                                                                   const portable_row<T> &row, portable_block &block,
+                                                                   double &power) {
+    const portable_range range(problem, number);
+    const float largest = largest_other(row, block);
+    float sum = 0.0f;
+    power = fabsf(largest) < INFINITY_F32 ? quern_row_power(largest) : 0.0;
+    if (range.nodes) {
+        clear_nodes(range.nodes);
+    }
+    if (largest < INFINITY_F32) {
+        const portable_exponential exponential(power);
+        sum = sum_of_row(row, exponential, range, block);
+        if (range.nodes) {
+            keep_shared_columns(row, exponential, range);
+        }
+    }
+    if (threadIdx.x != 0) {
+        return quern_row_nothing();
+    }
+    return range.nodes ? stats_of_shard(problem, row, largest, power) : stats_of_sum(problem, row, largest, sum, power);
+}
+
+/* The row's stats or results, or none if its stats are given; sets what the gradient needs.  By all threads. */
 template <class T>
 static __device__ __forceinline__ void take_portable_row(const quern_cross_entropy_problem &problem, int64_t number,
-                                                         const portable_row<T> &row, portable_block &block, bool has_stats) {
-    float largest = 0.0f, sum = 0.0f;
+                                                         const portable_row<T> &row, portable_block &block) {
+    const bool has_stats = problem.portable_bits == QUERN_PORTABLE_GRADIENT;
     double power = 0.0;
+    const quern_row_stats stats = has_stats ? problem.stats[number] : sum_portable_row(problem, number, row, block, power);
+    if (threadIdx.x != 0) {
+        return;
+    }
+    if (!has_stats && problem.stats) {
+        problem.stats[number] = stats;
+    }
+    if (!problem.is_final) {
+        return;
+    }
+    const struct quern_row_values values = quern_row_values(&problem, &stats);
     if (!has_stats) {
-        largest = largest_other(row, block);
-        power = fabsf(largest) < INFINITY_F32 ? quern_row_power(largest) : 0.0;
-        sum = largest < INFINITY_F32 ? sum_of_row(row, portable_exponential(power), block) : 0.0f;
+        quern_row_finish(&problem, number, label_of(problem, number), &stats, &values);
     }
-    if (threadIdx.x == 0) {
-        const quern_row_stats stats = has_stats ? problem.stats[number] : stats_of_sum(problem, row, largest, sum, power);
-        const struct quern_row_values values = quern_row_values(&problem, &stats);
-        if (!has_stats) {
-            if (problem.stats) {
-                problem.stats[number] = stats;
-            }
-            quern_row_finish(&problem, number, row.label, &stats, &values);
-        }
-        prepare_gradient(problem, number, row, stats, values, power, has_stats, block);
-    }
+    prepare_gradient(problem, number, row, stats, values, power, has_stats, block);
 }
 
 template <class T> static __device__ __forceinline__ void run_portable(const quern_cross_entropy_problem &problem) {
     __shared__ portable_block block;
     const int64_t number = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;
-    const bool has_stats = problem.portable_bits == QUERN_PORTABLE_GRADIENT;
     join_launches();
     if (number >= problem.rows) {
         return;
     }
     if (is_skipped(problem, label_of(problem, number))) {
-        skip_portable_row<T>(problem, number, has_stats);
+        skip_portable_row<T>(problem, number);
         return;
     }
     const portable_row<T> row(problem, number);
-    take_portable_row(problem, number, row, block, has_stats);
+    take_portable_row(problem, number, row, block);
     if (!problem.grad) {
         return;
     }
@@ -434,6 +582,41 @@ template <class T> static __device__ __forceinline__ void run_portable(const que
     } else {
         fill_columns<T>(grad, 0, problem.vocab, block.kind == QUERN_GRADIENT_NAN ? __uint_as_float(0x7fc00000u) : 0.0f);
     }
+}
+
+/* ---- the combination of shards, by one thread for each row ---- */
+
+static __device__ __forceinline__ quern_row_stats join_shards(const quern_cross_entropy_problem &problem, int64_t row,
+                                                           int64_t logits_bytes) {
+    struct quern_row_growth growth;
+    quern_row_stats stats = quern_row_nothing();
+    quern_row_begin(&growth, 0, logits_bytes);
+    for (int64_t shard = 0; shard < problem.part_count; shard++) {
+        const int64_t place = shard * problem.rows + row;
+        quern_row_add_nodes(&growth, &problem.part_nodes[place], &problem.parts[place]);
+        quern_row_take(&stats, &problem.parts[place]);
+    }
+    quern_row_finish_growth(&growth, problem.global_vocab, &stats);
+    return stats;
+}
+
+template <class T> static __device__ __forceinline__ void run_portable_combine(const quern_cross_entropy_problem &problem) {
+    const int64_t row = (blockIdx.x + blockIdx.y * (int64_t)gridDim.x) * blockDim.x + threadIdx.x;
+    join_launches();
+    if (row >= problem.rows) {
+        return;
+    }
+    const int64_t label = label_of(problem, row);
+    if (is_skipped(problem, label)) {
+        write_skipped_row(problem, row, true);
+        return;
+    }
+    const quern_row_stats stats = problem.part_nodes ? join_shards(problem, row, T::bytes) : problem.parts[row];
+    if (problem.stats) {
+        problem.stats[row] = stats;
+    }
+    const struct quern_row_values values = quern_row_values(&problem, &stats);
+    quern_row_finish(&problem, row, label, &stats, &values);
 }
 
 #endif

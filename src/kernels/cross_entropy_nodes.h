@@ -1,0 +1,158 @@
+/*
+ * The nodes of a row with portable bits that one shard, or one part of it, can sum alone; and those of several, joined in order.
+ * Included by the CPU kernels, by cross_entropy_cpu.c and by cross_entropy_portable.cuh.
+ *
+ * A range of units is a sequence of nodes that are no children of others in it: first right children at rising levels, then left
+ * ones at falling levels.  The columns of a unit that another range shares are kept one by one, until all are there.
+ */
+#ifndef QUERN_CROSS_ENTROPY_NODES_H
+#define QUERN_CROSS_ENTROPY_NODES_H
+
+#include "kernels/cross_entropy_tree.h"
+
+#define QUERN_NODE_SCALE 0x1p60
+#define QUERN_NO_NODE -1.0f
+
+/* Of an exponential that is kept times 2^QUERN_EXPONENTIAL_BIAS. */
+#define QUERN_NODE_OF_KEPT 0x1p-36f
+
+#ifndef __CUDACC__
+_Static_assert(sizeof(quern_row_nodes) == (2 * QUERN_UNIT_COLUMNS + 2 * QUERN_NODE_LEVELS) * sizeof(float), "no other numbers");
+_Static_assert(QUERN_NODE_SCALE == QUERN_NODE_OF_KEPT / QUERN_EXPONENTIAL_UNBIAS, "one scale is that of the other");
+#endif
+
+/* ---- which units and columns a shard, or a part, has alone ---- */
+
+struct quern_row_span {
+    int64_t first_unit, end_unit;      /* whole units */
+    int64_t head, tail;                /* columns before and behind them, of units that others share */
+};
+
+QUERN_FUNCTION struct quern_row_span quern_row_span_of(int64_t first_column, int64_t columns, int64_t global_vocab) {
+    const int64_t unit = QUERN_UNIT_COLUMNS, end = first_column + columns, first_unit = (first_column + unit - 1) / unit;
+    const int64_t end_unit = (end == global_vocab ? end + unit - 1 : end) / unit, head = first_unit * unit - first_column;
+    struct quern_row_span span = {first_unit, end_unit > first_unit ? end_unit : first_unit, head < columns ? head : columns, 0};
+    const int64_t rest = end - span.end_unit * unit;
+    span.tail = rest > 0 ? rest : 0;
+    return span;
+}
+
+QUERN_FUNCTION void quern_row_no_nodes(quern_row_nodes *nodes) {
+    float *const numbers = nodes->first_unit;
+    for (size_t i = 0; i < sizeof *nodes / sizeof *numbers; i++) numbers[i] = QUERN_NO_NODE;
+}
+
+/* The place of a node of this level that begins with the unit. */
+QUERN_FUNCTION float *quern_row_slot(quern_row_nodes *nodes, int64_t unit, int level) {
+    return (unit >> level & 1 ? nodes->right_nodes : nodes->left_nodes) + level;
+}
+
+/* ---- joining ---- */
+
+/* The nodes of ranges that follow each other. */
+struct quern_row_growth {
+    struct quern_row_tree tree;
+    struct quern_row_node unit[QUERN_UNIT_COLUMNS];  /* of one that is shared, its columns so far */
+    bool is_open;                      /* there are some */
+    bool is_wrong;                     /* the nodes do not follow each other */
+    int64_t next_place;                /* of the next column in a shared unit */
+    bool neighbours_first;             /* 16-bit logits: the first level of a unit's tree joins neighbours */
+};
+
+QUERN_FUNCTION void quern_row_open(struct quern_row_growth *growth, int64_t place) {
+    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) growth->unit[i].sum = 0, growth->unit[i].power = 0;
+    growth->is_open = place > 0, growth->next_place = place;
+}
+
+QUERN_FUNCTION void quern_row_begin(struct quern_row_growth *growth, int64_t first_column, int64_t logits_bytes) {
+    growth->tree = quern_row_tree_from((first_column + QUERN_UNIT_COLUMNS - 1) / QUERN_UNIT_COLUMNS);
+    growth->is_wrong = false, growth->neighbours_first = logits_bytes == 2;
+    quern_row_open(growth, 0);
+}
+
+/* The columns of the unit, added as numbers in one origin are.  They are overwritten. */
+QUERN_FUNCTION struct quern_row_node quern_row_join_unit(struct quern_row_growth *growth) {
+    struct quern_row_node *const unit = growth->unit;
+    int half = QUERN_UNIT_COLUMNS / 2;
+    if (growth->neighbours_first) {
+        for (int i = 0; i < half; i++) unit[i] = quern_row_join(unit[2 * i], unit[2 * i + 1]);
+        half /= 2;
+    }
+    for (; half > 0; half /= 2)
+        for (int i = 0; i < half; i++) unit[i] = quern_row_join(unit[i], unit[i + half]);
+    return unit[0];
+}
+
+QUERN_FUNCTION void quern_row_close(struct quern_row_growth *growth) {
+    if (!growth->is_open) return;
+    quern_row_grow(&growth->tree, quern_row_join_unit(growth), 0);
+    quern_row_open(growth, 0);
+}
+
+QUERN_FUNCTION struct quern_row_node quern_row_node_at(float kept, double power) {
+    const struct quern_row_node node = quern_row_node_of((double)kept, power);
+    return node.sum > 0 ? quern_row_node_of(node.sum, node.power - 60) : node;
+}
+
+/* Adds the columns of a shared unit; whether the unit ended. */
+QUERN_FUNCTION bool quern_row_add_columns(struct quern_row_growth *growth, const float *columns, double power) {
+    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) {
+        if (columns[i] == QUERN_NO_NODE) continue;
+        if (i != growth->next_place) growth->is_wrong = true;
+        growth->unit[i] = quern_row_node_at(columns[i], power);
+        growth->is_open = true, growth->next_place = i + 1;
+    }
+    return growth->next_place == QUERN_UNIT_COLUMNS;
+}
+
+/* Nodes that another process wrote may have any value.  An aligned one finds room: levels rise once and fall once. */
+QUERN_FUNCTION void quern_row_add_node(struct quern_row_growth *growth, float kept, double power, int level) {
+    if (kept == QUERN_NO_NODE) return;
+    if (growth->is_open || growth->tree.end & ((INT64_C(1) << level) - 1)) growth->is_wrong = true;
+    else quern_row_grow(&growth->tree, quern_row_node_at(kept, power), level);
+}
+
+QUERN_FUNCTION double quern_row_origin_power(const quern_row_stats *stats) {
+    return fabs(stats->origin) < INFINITY ? quern_row_power(stats->origin) : 0;
+}
+
+/* Adds the next range. */
+QUERN_FUNCTION void quern_row_add_nodes(struct quern_row_growth *growth, const quern_row_nodes *nodes, const quern_row_stats *stats) {
+    const double power = quern_row_origin_power(stats);
+    if (isnan(stats->others) || isnan(stats->origin) || stats->origin == (double)INFINITY) growth->is_wrong = true;
+    if (quern_row_add_columns(growth, nodes->first_unit, power)) quern_row_close(growth);
+    for (int level = 0; level < QUERN_NODE_LEVELS; level++) quern_row_add_node(growth, nodes->right_nodes[level], power, level);
+    for (int level = QUERN_NODE_LEVELS - 1; level >= 0; level--) quern_row_add_node(growth, nodes->left_nodes[level], power, level);
+    if (quern_row_add_columns(growth, nodes->last_unit, power)) growth->is_wrong = true;
+}
+
+QUERN_FUNCTION float quern_row_kept_node(struct quern_row_node node, double power) {
+    return (float)quern_times_power(node.sum, node.power - power + 60);
+}
+
+/* The nodes of the ranges but for the columns of the first unit, and their stats, relative to the power of an origin. */
+QUERN_FUNCTION void quern_row_keep_growth(const struct quern_row_growth *growth, int64_t first_unit, double power,
+                                          quern_row_nodes *nodes, quern_row_stats *stats) {
+    const struct quern_row_node root = quern_row_root(&growth->tree);
+    for (int i = 0; i < growth->tree.count; i++) {
+        const int level = growth->tree.levels[i];
+        *quern_row_slot(nodes, first_unit, level) = quern_row_kept_node(growth->tree.nodes[i], power);
+        first_unit += INT64_C(1) << level;
+    }
+    for (int64_t i = 0; growth->is_open && i < growth->next_place; i++)
+        nodes->last_unit[i] = quern_row_kept_node(growth->unit[i], power);
+    stats->others = growth->is_wrong || isnan(root.sum) ? (double)NAN : 0;
+}
+
+/* The stats of a whole row.  Its last unit may be shared. */
+QUERN_FUNCTION void quern_row_finish_growth(struct quern_row_growth *growth, int64_t global_vocab, quern_row_stats *stats) {
+    const int64_t units = (global_vocab + QUERN_UNIT_COLUMNS - 1) / QUERN_UNIT_COLUMNS, rest = global_vocab % QUERN_UNIT_COLUMNS;
+    if (growth->is_open && growth->next_place != rest) growth->is_wrong = true;
+    quern_row_close(growth);
+    if (growth->tree.end != units) growth->is_wrong = true;
+    quern_row_set_others(stats, quern_row_root(&growth->tree));
+    if (growth->is_wrong) stats->origin = 0, stats->others = (double)NAN;
+    quern_row_settle(stats);
+}
+
+#endif
