@@ -181,8 +181,8 @@ bool quern_cross_entropy_has_nodes(const quern_cross_entropy_args *args) {
 static quern_status check_nodes(const quern_device *device, const quern_cross_entropy_args *args) {
     const int64_t most = (int64_t)QUERN_UNIT_COLUMNS << QUERN_NODE_LEVELS;
     if (!quern_cross_entropy_has_nodes(args) || args->global_vocab <= most) return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "args.global_vocab is %lld for a shard with portable bits: expected at most %lld",
-                      (long long)args->global_vocab, (long long)most);
+    return quern_fail(device, QUERN_INVALID_SHAPE, "args.global_vocab is %lld for a shard with portable bits: expected at most "
+                      "%lld", (long long)args->global_vocab, (long long)most);
 }
 
 quern_status quern_cross_entropy_check(const quern_device *device, const quern_cross_entropy_args *given,

@@ -117,12 +117,15 @@ QUERN_FUNCTION double quern_row_origin_power(const quern_row_stats *stats) {
 }
 
 /* Adds the next range. */
-QUERN_FUNCTION void quern_row_add_nodes(struct quern_row_growth *growth, const quern_row_nodes *nodes, const quern_row_stats *stats) {
+QUERN_FUNCTION void quern_row_add_nodes(struct quern_row_growth *growth, const quern_row_nodes *nodes,
+                                        const quern_row_stats *stats) {
     const double power = quern_row_origin_power(stats);
     if (isnan(stats->others) || isnan(stats->origin) || stats->origin == (double)INFINITY) growth->is_wrong = true;
     if (quern_row_add_columns(growth, nodes->first_unit, power)) quern_row_close(growth);
-    for (int level = 0; level < QUERN_NODE_LEVELS; level++) quern_row_add_node(growth, nodes->right_nodes[level], power, level);
-    for (int level = QUERN_NODE_LEVELS - 1; level >= 0; level--) quern_row_add_node(growth, nodes->left_nodes[level], power, level);
+    for (int level = 0; level < QUERN_NODE_LEVELS; level++)
+        quern_row_add_node(growth, nodes->right_nodes[level], power, level);
+    for (int level = QUERN_NODE_LEVELS - 1; level >= 0; level--)
+        quern_row_add_node(growth, nodes->left_nodes[level], power, level);
     if (quern_row_add_columns(growth, nodes->last_unit, power)) growth->is_wrong = true;
 }
 

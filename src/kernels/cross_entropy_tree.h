@@ -81,8 +81,8 @@ QUERN_FUNCTION struct quern_row_node quern_row_join(struct quern_row_node a, str
 }
 
 /*
- * The nodes of a range of units that are no children of others, in order.  From unit 0 on there are as many as the end has bits; from
- * another unit on twice as many.
+ * The nodes of a range of units that are no children of others, in order.  From unit 0 on there are as many as the end has bits, at
+ * most; from another unit on twice as many.
  */
 enum { QUERN_TREE_NODES = 64 };
 struct quern_row_tree {

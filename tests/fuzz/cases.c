@@ -52,6 +52,7 @@ static void loss_numbers(quern_cross_entropy_args *a) {
     if (!a->grad) a->grad_stride = stride(columns);
     else a->grad_loss = OMIT;  /* it would be ignored */
     a->bits = a->rows == 4 && a->vocab % 2 ? QUERN_BITS_PORTABLE : QUERN_BITS_DEFAULT;
+    if (a->bits == QUERN_BITS_DEFAULT || !a->global_vocab) a->nodes = OMIT;
 }
 
 static void linear_numbers(quern_linear_cross_entropy_args *a) {

@@ -182,7 +182,8 @@ static void combine_as_two_ranks(struct step *step, const quern_cross_entropy_ar
     }
     check(!b->stats.bytes || !memcmp(buffer_read(&b->shards), buffer_read(&b->stats), b->stats.bytes),
           "another rank combines to other stats [%s]", cross_entropy_describe(step->c));
-    check(!memcmp(buffer_read(&b->nodes), nodes, b->nodes.bytes), "combine changed the nodes [%s]", cross_entropy_describe(step->c));
+    check(!memcmp(buffer_read(&b->nodes), nodes, b->nodes.bytes), "combine changed the nodes [%s]",
+          cross_entropy_describe(step->c));
     free(nodes);
     free(shards);
 }

@@ -118,10 +118,13 @@ SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, in
     const struct softcap softcap = softcap_of(problem, index, full);
     const struct row row = row_at(problem, &softcap, index, label, kept->values);
     quern_row_nodes *const nodes = problem->part_nodes ? problem->part_nodes + part * problem->rows + index : NULL;
+    quern_row_stats *const stats = &problem->parts[part * problem->rows + index];
+    *stats = quern_row_nothing();
     if (nodes)
         quern_row_no_nodes(nodes);
-    problem->parts[part * problem->rows + index] =
-        label < 0 ? quern_row_nothing() : nodes ? sum_shard_units(&row, part, nodes, full) : sum_part_of(&row, part, cursor_of_part(kept->of_row ? part : 0), full);
+    if (label >= 0)
+        *stats = nodes ? sum_shard_units(&row, part, nodes, full)
+                       : sum_part_of(&row, part, cursor_of_part(kept->of_row ? part : 0), full);
 }
 
 SPECIALISED void run_gradient(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t part,
