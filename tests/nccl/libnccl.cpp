@@ -69,7 +69,7 @@ class Call {
   bool is_inside = false;
 };
 
-void change(Comm &c, State state) { c.state = state, c.since = Clock::now(); }
+void change(Comm &c, State state) { c.state = state, c.since = Clock::now(), c.asked = 0; }
 
 // ---- groups ----
 
@@ -174,6 +174,7 @@ bool is_late(const Comm &c, const Fault &fault) { return Clock::now() - c.since 
 bool is_held(Comm &c, const char *point, long call) {
   const Fault fault = fault_at(point, {c.ranks, c.rank, c.number}, call);
   if (fault.kind == Fault::fail) c.error = fault.value;
+  if (fault.kind == Fault::asks) return c.asked++ < fault.value;
   return fault.kind == Fault::fail || fault.kind == Fault::hang || (fault.kind == Fault::delay && !is_late(c, fault));
 }
 

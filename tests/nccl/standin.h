@@ -23,8 +23,8 @@ ncclResult_t complain(const char *format, ...) __attribute__((format(printf, 1, 
 
 // What the settings ask for at a point: QUERN_NCCL_STANDIN or quern_standin_set.
 struct Fault {
-  enum Kind { none, fail, delay, hang } kind = none;
-  int value = 0;  // fail: ncclResult_t; delay: milliseconds
+  enum Kind { none, fail, delay, asks, hang } kind = none;
+  int value = 0;  // fail: ncclResult_t; delay: milliseconds; asks: questions
 };
 struct Place {
   int ranks, rank;   // of the communicator
@@ -125,6 +125,7 @@ struct Comm {
   long groups = 0;
   std::vector<Batch *> waiting;         // that the next polls enqueue
   std::chrono::steady_clock::time_point since;  // of the state
+  long asked = 0;                       // since then
   std::atomic<uint64_t> owner{0};       // the thread inside
   int depth = 0;
   const char *call = "";

@@ -4,6 +4,8 @@
  *
  * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */
+#include "harness/args.h"
+#include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/random.h"
@@ -248,4 +250,116 @@ TEST_PORTABLE_ROWS(cross_entropy_bits, are_those_of_shards_cut_anywhere) {
         c.ignored_every = i == 4 ? 2 : 0;
         check_cuts(device, c, vocabs[i] < 10000 ? 16 : 5);
     }
+}
+
+/* ---- nodes that are wrong ---- */
+
+enum { TORN_ROWS = 40, TORN_VOCAB = 75, TORN_SHARDS = 3 };
+
+/* Shards of 25 columns each, in one origin's order, and the loss of their combination. */
+struct torn {
+    const struct test_device *device;
+    struct buffer logits, labels, stats, nodes, loss, workspace;
+    quern_row_stats right_stats[TORN_SHARDS * TORN_ROWS];
+    quern_row_nodes right_nodes[TORN_SHARDS * TORN_ROWS];
+    quern_cross_entropy_args args;
+};
+
+static void open_torn(struct torn *torn, const struct test_device *device) {
+    float logits[TORN_ROWS * TORN_VOCAB];
+    int32_t labels[TORN_ROWS];
+    for (size_t i = 0; i < COUNT(logits); i++) logits[i] = (float)(8 * random_uniform(3, i) - 4);
+    for (int r = 0; r < TORN_ROWS; r++) labels[r] = r;
+    torn->device = device;
+    buffer_open(&torn->logits, device, sizeof logits, 0, logits);
+    buffer_open(&torn->labels, device, sizeof labels, 0, labels);
+    buffer_open(&torn->stats, device, sizeof torn->right_stats, 0, NULL);
+    buffer_open(&torn->nodes, device, sizeof torn->right_nodes, 0, NULL);
+    buffer_open(&torn->loss, device, sizeof(float[TORN_ROWS]), 0, NULL);
+    torn->args = (quern_cross_entropy_args)CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT32,
+                                                              .rows = TORN_ROWS, .vocab = TORN_VOCAB / TORN_SHARDS,
+                                                              .labels = torn->labels.data, .loss = torn->loss.data);
+    torn->args.global_vocab = torn->args.logits_stride = TORN_VOCAB, torn->args.bits = QUERN_BITS_PORTABLE;
+    torn->args.logits = torn->logits.data, torn->args.stats = torn->stats.data, torn->args.nodes = torn->nodes.data;
+    size_t bytes;
+    check_ok(quern_cross_entropy_workspace(device->quern, &torn->args, &bytes));
+    buffer_open(&torn->workspace, device, bytes, 0, NULL);
+}
+
+static void close_torn(struct torn *torn) {
+    struct buffer *all[] = {&torn->logits, &torn->labels, &torn->stats, &torn->nodes, &torn->loss, &torn->workspace};
+    for (size_t i = 0; i < COUNT(all); i++) buffer_close(all[i]);
+}
+
+static void sum_torn(struct torn *torn) {
+    for (int s = 0; s < TORN_SHARDS; s++) {
+        quern_cross_entropy_args args = torn->args;
+        args.first_column = s * args.vocab, args.logits = (const float *)args.logits + args.first_column;
+        args.stats += s * TORN_ROWS, args.nodes += s * TORN_ROWS;
+        check_ok(quern_cross_entropy_stats(torn->device->quern, &args, torn->workspace.data, torn->workspace.bytes,
+                                           torn->device->stream));
+    }
+    memcpy(torn->right_stats, buffer_read(&torn->stats), sizeof torn->right_stats);
+    memcpy(torn->right_nodes, buffer_read(&torn->nodes), sizeof torn->right_nodes);
+}
+
+/* Combines the first shards of what is given here; returns how many losses are numbers. */
+static int combine_torn(struct torn *torn, const quern_row_stats *stats, const quern_row_nodes *nodes, int shards) {
+    quern_cross_entropy_args args = torn->args;
+    args.stats = NULL;
+    buffer_write(&torn->stats, stats);
+    buffer_write(&torn->nodes, nodes);
+    check_ok(quern_cross_entropy_combine(torn->device->quern, &args, torn->stats.data, shards, torn->workspace.data,
+                                         torn->workspace.bytes, torn->device->stream));
+    const float *loss = buffer_read(&torn->loss);
+    int numbers = 0;
+    for (int r = 0; r < TORN_ROWS; r++) numbers += isfinite(loss[r]);
+    return numbers;
+}
+
+static void check_torn_order(struct torn *torn) {
+    quern_row_stats stats[TORN_SHARDS * TORN_ROWS];
+    quern_row_nodes nodes[TORN_SHARDS * TORN_ROWS];
+    for (int s = 0; s < TORN_SHARDS; s++) {
+        const int from = (s + 1) % TORN_SHARDS * TORN_ROWS;
+        memcpy(stats + s * TORN_ROWS, torn->right_stats + from, sizeof *stats * TORN_ROWS);
+        memcpy(nodes + s * TORN_ROWS, torn->right_nodes + from, sizeof *nodes * TORN_ROWS);
+    }
+    const int moved = combine_torn(torn, stats, nodes, TORN_SHARDS);
+    check(!moved, "%d rows have a loss although their shards are in another order", moved);
+}
+
+/* Any bytes, some of them of right nodes. */
+static void check_torn_bytes(struct torn *torn, uint64_t seed) {
+    quern_row_stats stats[TORN_SHARDS * TORN_ROWS];
+    quern_row_nodes nodes[TORN_SHARDS * TORN_ROWS];
+    memcpy(stats, torn->right_stats, sizeof stats);
+    memcpy(nodes, torn->right_nodes, sizeof nodes);
+    uint32_t *words = (uint32_t *)(void *)nodes;
+    for (size_t i = 0; i < sizeof nodes / (sizeof *words); i++) {
+        const uint64_t bits = random_bits(seed, i);
+        if (bits % 4 == 0) words[i] = (uint32_t)(bits >> 32);
+        else if (bits % 4 == 1) words[i] = 0xBF800000u >> (bits >> 8) % 2 * 2;
+    }
+    for (int i = 0; i < TORN_SHARDS * TORN_ROWS; i++) {
+        const uint64_t bits = random_bits(seed + 1, (uint64_t)i);
+        if (bits % 3 == 0) memcpy(&stats[i].origin, &bits, sizeof bits);
+    }
+    combine_torn(torn, stats, nodes, TORN_SHARDS);
+}
+
+Test(cross_entropy_bits, of_wrong_nodes_are_nan) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    static struct torn torn;
+    open_torn(&torn, &device);
+    sum_torn(&torn);
+    const int right = combine_torn(&torn, torn.right_stats, torn.right_nodes, TORN_SHARDS);
+    check(right == TORN_ROWS, "%d of %d losses", right, TORN_ROWS);
+    for (int shards = 1; shards < TORN_SHARDS; shards++) {
+        const int numbers = combine_torn(&torn, torn.right_stats, torn.right_nodes, shards);
+        check(!numbers, "%d rows have a loss of %d shards", numbers, shards);
+    }
+    check_torn_order(&torn);
+    for (uint64_t seed = 0; seed < 20; seed++) check_torn_bytes(&torn, 2 * seed);
+    close_torn(&torn);
 }

@@ -4,6 +4,9 @@
  *
  * Runs on: one emulated.
  */
+#include <errno.h>
+#include <time.h>
+
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
@@ -88,6 +91,33 @@ Test(nccl_group, delays_of_nccl_change_nothing) {
 }
 
 /* More barriers than the watcher has places for, none waited for. */
+/* How often this thread has slept. */
+static __thread int naps;
+
+int nanosleep(const struct timespec *wanted, struct timespec *left) {
+    naps++;
+    errno = clock_nanosleep(CLOCK_REALTIME, 0, wanted, left);
+    return errno ? -1 : 0;
+}
+
+/* A nap takes longer than NCCL for most groups. */
+static void count_naps(struct nccl_side *side, bool sleeps) {
+    naps = 0;
+    for (int i = 0; i < 3; i++) rank_ok(side->rank, quern_barrier(side->group, NULL, side->stream));
+    rank_check(side->rank, (naps > 0) == sleeps, "%d naps", naps);
+    cuda_ok(side, stream_synchronize(side->stream));
+}
+
+TEST_SIDE(nccl_group, what_is_ready_soon_is_awaited_without_a_nap, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
+          .nccl = "group:asks=50") {
+    count_naps(side, false);
+}
+
+TEST_SIDE(nccl_group, what_is_ready_late_is_awaited_in_naps, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
+          .nccl = "group:asks=80") {
+    count_naps(side, true);
+}
+
 TEST_SIDE(nccl_group, many_barriers_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     for (int i = 0; i < 50; i++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
     cuda_ok(side, stream_synchronize(side->stream));

@@ -11,6 +11,7 @@
 #include "runtime/status.h"
 
 static const int64_t LONGEST_NAP = 1000000;          /* nanoseconds between two questions to NCCL */
+static const int ASKED_AT_ONCE = 64;                 /* questions before the first nap, which takes longer than most groups */
 static const double PATIENCE_AT_THE_END = 1;         /* seconds */
 
 /* ---- the data of a rank ---- */
@@ -68,7 +69,7 @@ static void nap(int64_t waited) {
 }
 
 static quern_status await(struct quern_nccl_rank *rank, const struct quern_nccl_wait *wait) {
-    for (;;) {
+    for (int asked = 1;; asked++) {
         bool is_ready;
         quern_status status = quern_nccl_ask(rank, wait->what, &is_ready);
         if (status != QUERN_OK || is_ready) return status;
@@ -77,7 +78,7 @@ static quern_status await(struct quern_nccl_rank *rank, const struct quern_nccl_
         if (status == QUERN_OK) status = quern_nccl_check_gone(rank->member, wait);
         if (status == QUERN_OK) status = quern_nccl_check_limit(rank->member, wait, now);
         if (status != QUERN_OK) return status;
-        nap(now - wait->began);
+        if (asked >= ASKED_AT_ONCE) nap(now - wait->began);
     }
 }
 
