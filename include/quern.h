@@ -53,10 +53,10 @@
  *                  rounds.  A row or element has the same bits whatever else is in the call.
  *   Threads        "Thread-safe" means that several threads may call the function at the same time, also on one device.  A call
  *                  needs at most 64 KiB of the calling thread's stack.
- *   Selection      Each operation has a table of kernels, best first.  The first row whose target, data types and limits fit
- *                  serves a request.  The environment variable QUERN_KERNEL=GLOB, read when a device is opened, keeps only the
- *                  rows whose names match, "*__avx2" or "cross_entropy_bf16_streamed__*" for instance.  The ..._explain functions
- *                  write the selection as text.
+ *   Selection      Each operation has a table of kernels, best first.  The first row whose target, data types and limits fit serves
+ *                  a request.  When a device is opened, QUERN_KERNEL=GLOB in the environment keeps only rows whose names match,
+ *                  "*__avx2" for instance, and QUERN_PREFER=FILE puts those of `./quern gen prefer` first (docs/looking_inside.md):
+ *                  a file that cannot be used is an error.  The ..._explain functions write the selection as text.
  */
 #ifndef QUERN_H
 #define QUERN_H

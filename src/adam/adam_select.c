@@ -59,6 +59,12 @@ static enum quern_row_role role(const struct quern_kernel *kernel) {
                                      : QUERN_ROW_INDISPENSABLE;
 }
 
+/* Steps and accumulations use exactly rounded operations only.  Norms of other targets add in another order. */
+static const char *bits(const struct quern_kernel *kernel) {
+    const enum quern_adam_task task = kernel->key.adam.task;
+    return task == QUERN_GRADIENT_NORM || task == QUERN_GRADIENT_NORM_COMBINE ? NULL : QUERN_EXACT_BITS;
+}
+
 /* A full kernel serves every request that a plain one serves. */
 static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
     return kernel->key.adam.task == other->key.adam.task && kernel->key.adam.full >= other->key.adam.full &&
@@ -87,7 +93,7 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 }
 
 const struct quern_operation quern_adam_operation = {
-    .table = quern_adam_kernels, .counts_resident = true, .role = role, .covers = covers, .pack_fault = pack_fault,
+    .table = quern_adam_kernels, .counts_resident = true, .role = role, .covers = covers, .bits = bits, .pack_fault = pack_fault,
     .refused = refused, .advise = advise, .answers = &quern_adam_answers};
 
 struct quern_adam_request quern_adam_request_of(const quern_adam_args *args) {

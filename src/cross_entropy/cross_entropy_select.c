@@ -86,6 +86,12 @@ static bool covers(const struct quern_kernel *kernel, const struct quern_kernel 
            kernel->key.cross_entropy.vocab_max >= other->key.cross_entropy.vocab_max;
 }
 
+/* Of a target, where rows are divided by parts.  Rows that are divided by columns have bits of their own. */
+static const char *bits(const struct quern_kernel *kernel) {
+    if (kernel->key.cross_entropy.stage == QUERN_STAGE_PORTABLE) return QUERN_EXACT_BITS;
+    return kernel->cuda.elements ? NULL : kernel->target.name;
+}
+
 static const char *pack_fault(const struct quern_pack_row *row) {
     if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
     if ((row->stage <= QUERN_STAGE_PORTABLE_COMBINE) != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
@@ -95,8 +101,8 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 }
 
 const struct quern_operation quern_cross_entropy_operation = {
-    .table = quern_cross_entropy_kernels, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused,
-    .answers = &quern_cross_entropy_answers};
+    .table = quern_cross_entropy_kernels, .role = role, .covers = covers, .bits = bits, .pack_fault = pack_fault,
+    .refused = refused, .answers = &quern_cross_entropy_answers};
 
 static struct request request_of(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
     const bool has_logits = stage <= QUERN_STAGE_PORTABLE_COMBINE;

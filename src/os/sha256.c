@@ -78,6 +78,15 @@ void quern_sha256_end(struct quern_sha256 *hash, unsigned char digest[QUERN_DIGE
     for (int i = 0; i < QUERN_DIGEST_BYTES; i++) digest[i] = (unsigned char)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
+void quern_digest_text(const unsigned char digest[QUERN_DIGEST_BYTES], char text[QUERN_DIGEST_TEXT]) {
+    static const char hexadecimal[] = "0123456789abcdef";
+    for (int i = 0; i < QUERN_DIGEST_BYTES; i++) {
+        text[2 * i] = hexadecimal[digest[i] >> 4];
+        text[2 * i + 1] = hexadecimal[digest[i] & 15];
+    }
+    text[QUERN_DIGEST_TEXT - 1] = 0;
+}
+
 /* ---- HMAC ---- */
 
 static void begin_with_key(struct quern_sha256 *hash, const unsigned char key[BLOCK], unsigned char pad) {

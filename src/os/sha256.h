@@ -20,6 +20,11 @@ void quern_sha256_begin(struct quern_sha256 *hash);
 void quern_sha256_add(struct quern_sha256 *hash, const void *data, size_t bytes);
 void quern_sha256_end(struct quern_sha256 *hash, unsigned char digest[QUERN_DIGEST_BYTES]);
 
+/* The digest as text. */
+enum { QUERN_DIGEST_TEXT = 2 * QUERN_DIGEST_BYTES + 1 };
+
+void quern_digest_text(const unsigned char digest[QUERN_DIGEST_BYTES], char text[QUERN_DIGEST_TEXT]);
+
 /* A part of a message. */
 struct quern_part {
     const void *data;

@@ -16,6 +16,11 @@ static enum quern_row_role role(const struct quern_kernel *kernel) {
     return kernel->key.any.task == QUERN_QUANTIZE_AMAX ? QUERN_ROW_FOLLOWS_TARGET : QUERN_ROW_SELECTED_BY_NAME;
 }
 
+static const char *bits(const struct quern_kernel *kernel) {
+    (void)kernel;
+    return QUERN_EXACT_BITS;
+}
+
 static const char *pack_fault(const struct quern_pack_row *row) {
     const quern_dtype input = (quern_dtype)row->dtypes[0], output = (quern_dtype)row->dtypes[1];
     const bool casts = row->stage == QUERN_QUANTIZE_CAST || row->stage == QUERN_QUANTIZE_MATRIX;
@@ -27,8 +32,8 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 }
 
 const struct quern_operation quern_quantize_operation = {
-    .table = quern_quantize_kernels, .counts_resident = true, .role = role, .covers = quern_match_covers, .pack_fault = pack_fault,
-    .refused = quern_match_refused, .answers = &quern_quantize_answers};
+    .table = quern_quantize_kernels, .counts_resident = true, .role = role, .covers = quern_match_covers, .bits = bits,
+    .pack_fault = pack_fault, .refused = quern_match_refused, .answers = &quern_quantize_answers};
 
 static quern_status select_task(const struct quern_quantize_call *call, enum quern_quantize_task task, quern_dtype output,
                                 const struct quern_ready_kernel **chosen) {

@@ -21,6 +21,7 @@ struct quern_ready_kernel {
     unsigned resident;    /* of operations that count it: the number of blocks that run on the device at once */
     int cluster;          /* the most blocks of a cluster that have room on the device, at most kernel->cuda.cluster; 1: none has */
     int clusters[QUERN_CLUSTER_SIZES];  /* of 2^i blocks: how many run at once if each block has all shared memory */
+    int place;            /* in the file of QUERN_PREFER, from 1 on; 0: it is not there */
     bool chosen_before;   /* its first use has been logged; atomic access */
 };
 
@@ -28,6 +29,7 @@ struct quern_ready_kernel {
 struct quern_ready_list {
     struct quern_ready_list *retired;  /* the list that it replaced: kept, since another thread may still walk it */
     size_t count;
+    bool has_places;          /* some rows are in the file of QUERN_PREFER */
     struct quern_ready_kernel kernels[];
 };
 
@@ -62,6 +64,8 @@ struct quern_device {
     int ordinal;
     char name[96];
     char kernel_glob[160];    /* the value of QUERN_KERNEL when the device was opened; empty: all rows */
+
+    struct quern_preferred *preferred;  /* the rows of QUERN_PREFER's file when the device was opened; NULL: none */
 
     /* CPU */
     uint32_t cpu_features;

@@ -13,6 +13,7 @@
 #include "runtime/look.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
+#include "runtime/preferred.h"
 #include "runtime/report.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
@@ -139,6 +140,7 @@ static void release(quern_device *device) {
             free(list);
         }
     pthread_mutex_destroy(&device->prepare_lock);
+    quern_forget_preferred(device->preferred);
     free(device);
 }
 
@@ -157,6 +159,7 @@ quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device
     set_label(device);
     quern_status status = read_kernel_glob(device);
     if (status == QUERN_OK) status = read_known_answers(device);
+    if (status == QUERN_OK) status = quern_read_preferred(&device->preferred);
     if (status == QUERN_OK && kind == QUERN_CUDA) status = open_cuda(device);
     if (status != QUERN_OK) {
         release(device);

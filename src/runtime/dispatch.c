@@ -19,6 +19,19 @@ const struct quern_ready_kernel *quern_first_ready(const quern_device *device, u
     return list && list->count ? &list->kernels[0] : NULL;
 }
 
+/* The first row of QUERN_PREFER's file that serves a request with the bits of the table's choice; else that choice. */
+static struct quern_ready_kernel *prefer(const struct quern_operation *row, struct quern_ready_list *list,
+                                         struct quern_ready_kernel *choice, const void *request) {
+    struct quern_ready_kernel *best = choice;
+    for (size_t i = 0; list->has_places && i < list->count; i++) {
+        struct quern_ready_kernel *other = &list->kernels[i];
+        if (!other->place || (best->place && best->place <= other->place)) continue;
+        if (quern_same_bits(choice->kernel, other->kernel) && !quern_row_refused(row, other->kernel, other->cluster, request, NULL))
+            best = other;
+    }
+    return best;
+}
+
 quern_status quern_select(quern_device *device, unsigned operation, const void *request, const struct quern_ready_kernel **chosen) {
     struct quern_ready_list *list = ready_list(device, operation);
     if (!list && quern_is_left_out(operation)) return quern_fail_left_out(device, operation);
@@ -28,9 +41,10 @@ quern_status quern_select(quern_device *device, unsigned operation, const void *
     const struct quern_operation *row = quern_linked_operation(operation);
     for (size_t i = 0; i < list->count; i++) {
         if (quern_row_refused(row, list->kernels[i].kernel, list->kernels[i].cluster, request, NULL)) continue;
-        quern_log_choice(device, request, &list->kernels[i]);
-        if (quern_is_looked_at()) quern_look_at_kernel(&list->kernels[i]);
-        *chosen = &list->kernels[i];
+        struct quern_ready_kernel *best = prefer(row, list, &list->kernels[i], request);
+        quern_log_choice(device, request, best);
+        if (quern_is_looked_at()) quern_look_at_kernel(best);
+        *chosen = best;
         return QUERN_OK;
     }
     return quern_fail_no_kernel(device, operation, request);

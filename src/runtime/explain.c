@@ -9,6 +9,7 @@
 #include "runtime/build_info.h"
 #include "runtime/image.h"
 #include "runtime/log.h"
+#include "runtime/preferred.h"
 #include "runtime/status.h"
 #include "runtime/target.h"
 #include "runtime/walk.h"
@@ -67,26 +68,42 @@ static int cluster_of(const quern_device *device, const struct quern_kernel *ker
     return kernel->cuda.cluster ? (int)kernel->cuda.cluster : 1;
 }
 
+/* Looks for a row of QUERN_PREFER's file that serves the request with the bits of the table's choice: dispatch.c. */
+struct rival {
+    const struct explanation *walk;
+    const struct quern_kernel *choice, *best;
+    int place;                /* of the best; 0: it is in no file */
+};
+
+static bool compare_row(const struct quern_kernel *kernel, void *context) {
+    struct rival *rival = context;
+    const quern_device *device = rival->walk->device;
+    const int place = quern_preferred_place(device, kernel), cluster = cluster_of(device, kernel);
+    if (!place || (rival->place && rival->place <= place) || !quern_same_bits(rival->choice, kernel)) return true;
+    if (quern_row_unusable(device, kernel, NULL, 0)) return true;
+    if (!quern_row_refused(rival->walk->operation, kernel, cluster, rival->walk->request, NULL))
+        rival->best = kernel, rival->place = place;
+    return true;
+}
+
+static void add_choice(struct explanation *walk, const struct quern_kernel *choice) {
+    struct rival rival = {walk, choice, choice, quern_preferred_place(walk->device, choice)};
+    if (walk->device->preferred) quern_walk(walk->bit, compare_row, &rival);
+    if (rival.best != choice) add_line(walk, "%s: QUERN_PREFER puts another row with the same bits before it", choice->name);
+    add_line(walk, "%s: chosen", rival.best->name);
+}
+
 static bool explain_row(const struct quern_kernel *kernel, void *context) {
     struct explanation *walk = context;
     char reason[256];
     struct quern_text why = quern_text_begin(reason, sizeof reason);
-    const struct quern_refused_image *refused = quern_image_refusal(walk->device, kernel);
-    if (quern_target_refused(walk->device, &kernel->target, reason, sizeof reason)) {
-        add_to_group(walk, kernel, reason);
-    } else if (quern_has_no_code(kernel)) {
-        add_to_group(walk, kernel, QUERN_WITHOUT_NVCC);
-    } else if (quern_forced_away(walk->device, kernel)) {
-        quern_text_add(&why, "QUERN_KERNEL=%s leaves it out", walk->device->kernel_glob);
-        add_to_group(walk, kernel, reason);
-    } else if (refused) {
-        add_to_group(walk, kernel, refused->reason);
-    } else if (quern_row_refused(walk->operation, kernel, cluster_of(walk->device, kernel), walk->request, &why)) {
+    walk->found = !quern_row_unusable(walk->device, kernel, reason, sizeof reason) &&
+                  !quern_row_refused(walk->operation, kernel, cluster_of(walk->device, kernel), walk->request, &why);
+    if (!walk->found) {
         add_to_group(walk, kernel, reason);
     } else {
         close_group(walk);
-        add_line(walk, "%s: chosen", kernel->name);
-        walk->found = true;
+        add_choice(walk, kernel);
     }
     return !walk->found;
 }
@@ -202,6 +219,7 @@ void quern_log_choice(const quern_device *device, const void *request, struct qu
     const unsigned operation = ready->kernel->operation;
     if (!__atomic_load_n(&ready->chosen_before, __ATOMIC_RELAXED) &&
         !__atomic_exchange_n(&ready->chosen_before, true, __ATOMIC_RELAXED))
-        quern_log(device, QUERN_LOG_INFO, "%s: first use of %s", quern_operation_name(operation), ready->kernel->name);
+        quern_log(device, QUERN_LOG_INFO, "%s: first use of %s%s", quern_operation_name(operation), ready->kernel->name,
+                  ready->place ? ", which QUERN_PREFER names" : "");
     log_walk(device, operation, request);
 }

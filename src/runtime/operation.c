@@ -2,6 +2,7 @@
 #include "runtime/operation.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define CHECK_BIT(bit, constant, name, prefix) _Static_assert((constant) == (bit), #constant " in quern.h has another bit");
 QUERN_FOR_EACH_OPERATION(CHECK_BIT)
@@ -50,6 +51,17 @@ const char *quern_operation_prefix(unsigned bit) {
 enum quern_row_role quern_row_role(const struct quern_kernel *kernel) {
     const struct quern_operation *operation = quern_linked_operation(kernel->operation);
     return operation->role ? operation->role(kernel) : QUERN_ROW_SELECTED_BY_NAME;
+}
+
+const char *quern_row_bits(const struct quern_kernel *kernel) {
+    const struct quern_operation *operation = quern_linked_operation(kernel->operation);
+    return operation && operation->bits ? operation->bits(kernel) : NULL;
+}
+
+bool quern_same_bits(const struct quern_kernel *one, const struct quern_kernel *other) {
+    const char *bits = quern_row_bits(one), *others = quern_row_bits(other);
+    return bits && others && one->operation == other->operation && one->key.any.task == other->key.any.task &&
+           !memcmp(one->key.any.dtypes, other->key.any.dtypes, sizeof one->key.any.dtypes) && !strcmp(bits, others);
 }
 
 int quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, int cluster,

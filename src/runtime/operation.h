@@ -43,6 +43,12 @@ struct quern_operation {
     /* Whether a row serves every request that the other row serves.  NULL: yes. */
     bool (*covers)(const struct quern_kernel *kernel, const struct quern_kernel *other);
 
+    /*
+     * Names the bits that a row computes.  Rows with the same task, types and name give any request that both serve the same bits,
+     * so a measured choice may put one before the other: quern_same_bits.  NULL, also as the callback: bits of its own.
+     */
+    const char *(*bits)(const struct quern_kernel *kernel);
+
     /* Checks the operation's own fields in a row of a pack.  Returns the fault, or NULL.  NULL: no such fields. */
     const char *(*pack_fault)(const struct quern_pack_row *row);
 
@@ -77,6 +83,13 @@ const char *quern_operation_name(unsigned bit);
 const char *quern_operation_prefix(unsigned bit);
 
 enum quern_row_role quern_row_role(const struct quern_kernel *kernel);
+
+/* The name of a row's bits, or NULL; and whether two rows promise the same. */
+const char *quern_row_bits(const struct quern_kernel *kernel);
+bool quern_same_bits(const struct quern_kernel *one, const struct quern_kernel *other);
+
+/* For the member `bits`: documented to be the same on every target. */
+#define QUERN_EXACT_BITS "exact"
 
 /* Calls the `refused` of the operation; 0 if it has none. */
 int quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, int cluster,

@@ -1,19 +1,14 @@
 /* quern_load_pack, a public function: adds the rows of a kernel pack while the engine runs. */
-#define _GNU_SOURCE /* O_CLOEXEC */
 #include "runtime/pack.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "os/checksum.h"
-#include "os/descriptor.h"
 #include "os/unload.h"
+#include "runtime/file_bytes.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
 #include "runtime/pack_format.h"
@@ -28,43 +23,15 @@ const struct quern_pack *quern_packs(void) {
 
 /* ---- the file ---- */
 
-struct file {
-    unsigned char *bytes;  /* at a multiple of 64, so that its images are, too */
-    size_t count;
-};
-
-static quern_status read_bytes(const char *path, int descriptor, struct file *file) {
-    file->bytes = aligned_alloc(64, (file->count + 63) / 64 * 64);
-    if (!file->bytes) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", file->count, path);
-    for (size_t done = 0; done < file->count;) {
-        ssize_t more = read(descriptor, file->bytes + done, file->count - done);
-        if (more <= 0)
-            return quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s cannot be read: %s", path, more < 0 ? strerror(errno) : "it shrank");
-        done += (size_t)more;
-    }
-    return QUERN_OK;
-}
-
-/* Reads the whole file.  Access to a mapping would fault if the file were truncated later. */
-static quern_status read_file(const char *path, struct file *file) {
-    int descriptor = quern_above_two(open(path, O_RDONLY | O_CLOEXEC));
-    if (descriptor < 0) return quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s cannot be opened: %s", path, strerror(errno));
-    struct stat information;
-    quern_status status;
-    if (fstat(descriptor, &information) != 0 || !S_ISREG(information.st_mode)) {
-        status = quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s is not a regular file", path);
-    } else if ((size_t)information.st_size < sizeof(struct quern_pack_header)) {
-        status = quern_fail(NULL, QUERN_INVALID_PACK, "%s has %lld bytes: a kernel pack has at least %zu", path,
-                            (long long)information.st_size, sizeof(struct quern_pack_header));
-    } else {
-        file->count = (size_t)information.st_size;
-        status = read_bytes(path, descriptor, file);
-    }
-    close(descriptor);
+static quern_status read_file(const char *path, struct quern_file_bytes *file) {
+    quern_status status = quern_read_file("", path, SIZE_MAX, file);
+    if (status == QUERN_OK && file->count < sizeof(struct quern_pack_header))
+        status = quern_fail(NULL, QUERN_INVALID_PACK, "%s has %zu bytes: a kernel pack has at least %zu", path, file->count,
+                            sizeof(struct quern_pack_header));
     return status;
 }
 
-static uint64_t checksum(const struct file *file) {
+static uint64_t checksum(const struct quern_file_bytes *file) {
     static const uint64_t taken_as_zero;
     const size_t field = offsetof(struct quern_pack_header, checksum), behind = field + sizeof taken_as_zero;
     uint64_t hash = quern_checksum(QUERN_CHECKSUM_BEGIN, file->bytes, field);
@@ -72,7 +39,7 @@ static uint64_t checksum(const struct file *file) {
     return quern_checksum(hash, file->bytes + behind, file->count - behind);
 }
 
-static quern_status check_header(const char *path, const struct file *file, const struct quern_pack_header *header) {
+static quern_status check_header(const char *path, const struct quern_file_bytes *file, const struct quern_pack_header *header) {
     if (memcmp(header->magic, QUERN_PACK_MAGIC, sizeof header->magic) != 0)
         return quern_fail(NULL, QUERN_INVALID_PACK, "%s does not begin with %s: it is no kernel pack", path, QUERN_PACK_MAGIC);
     if (header->version != QUERN_PACK_VERSION || header->header_bytes != sizeof *header ||
@@ -97,7 +64,7 @@ static quern_status check_header(const char *path, const struct file *file, cons
 /* ---- the rows ---- */
 
 /* The fault of a row, or NULL. */
-static const char *row_fault(const struct file *file, const struct quern_pack_row *row) {
+static const char *row_fault(const struct quern_file_bytes *file, const struct quern_pack_row *row) {
     if (!memchr(row->name, 0, sizeof row->name) || !row->name[0]) return "no name";
     if (!memchr(row->entry, 0, sizeof row->entry) || !row->entry[0]) return "no entry";
     if (!memchr(row->image, 0, sizeof row->image) || !row->image[0]) return "no image";
@@ -138,7 +105,7 @@ static const struct quern_image *image_of(struct quern_pack *pack, const struct 
     return &pack->packed[i];
 }
 
-static quern_status read_rows(const char *path, const struct file *file, struct quern_pack **out) {
+static quern_status read_rows(const char *path, const struct quern_file_bytes *file, struct quern_pack **out) {
     const struct quern_pack_header *header = (const void *)file->bytes;
     const struct quern_pack_row *rows = (const void *)(file->bytes + sizeof *header);
     struct quern_pack *pack = malloc(sizeof *pack + (header->row_count + 1) * (sizeof *pack->rows + sizeof *pack->packed));
@@ -186,7 +153,7 @@ static void unload_packs(void) {
 
 quern_status quern_load_pack(const char *path) {
     if (!path) return quern_fail(NULL, QUERN_NULL_POINTER, "path is NULL");
-    struct file file = {0};
+    struct quern_file_bytes file = {0};
     struct quern_pack *pack = NULL;
     quern_status status = read_file(path, &file);
     const struct quern_pack_header *header = (const void *)file.bytes;

@@ -8,8 +8,8 @@
 #include "runtime/image.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
+#include "runtime/preferred.h"
 #include "runtime/status.h"
-#include "runtime/target.h"
 #include "runtime/walk.h"
 
 struct preparation {
@@ -21,11 +21,6 @@ struct preparation {
     bool serves;           /* the list has a main kernel (QUERN_ROW_SELECTED_BY_NAME) */
     quern_status status;
 };
-
-static bool usable(const quern_device *device, const struct quern_kernel *kernel) {
-    if (quern_target_refused(device, &kernel->target, NULL, 0) || quern_forced_away(device, kernel)) return false;
-    return !quern_has_no_code(kernel) && !quern_image_refusal(device, kernel);
-}
 
 /* The blocks that fit on the device at once: an operation launches no more, or its blocks wait for each other. */
 static CUresult count_resident(const struct preparation *work, const struct quern_kernel *kernel,
@@ -92,7 +87,7 @@ static bool reserve(struct preparation *work) {
     size_t capacity = work->capacity ? 2 * work->capacity : 64;
     struct quern_ready_list *larger = realloc(work->list, sizeof *larger + capacity * sizeof *larger->kernels);
     if (!larger) return false;
-    if (!work->list) larger->count = 0;
+    if (!work->list) larger->count = 0, larger->has_places = false;
     work->list = larger;
     work->capacity = capacity;
     return true;
@@ -107,14 +102,17 @@ static bool is_covered(const struct preparation *work, const struct quern_kernel
 
 static bool prepare_row(const struct quern_kernel *kernel, void *context) {
     struct preparation *work = context;
-    if (!usable(work->device, kernel) || is_covered(work, kernel)) return true;
+    if (quern_row_unusable(work->device, kernel, NULL, 0)) return true;
+    const int place = quern_preferred_place(work->device, kernel);
+    if (!place && is_covered(work, kernel)) return true;
     if (!reserve(work)) {
         work->status = quern_fail(work->device, QUERN_OUT_OF_MEMORY, "no memory for the list of kernels");
         return false;
     }
-    struct quern_ready_kernel ready = {.kernel = kernel, .cluster = 1};
+    struct quern_ready_kernel ready = {.kernel = kernel, .cluster = 1, .place = place};
     if (kernel->target.kind == QUERN_CUDA) work->status = load_function(work, kernel, &ready);
     if (work->status != QUERN_OK) return false;
+    work->list->has_places |= place > 0;
     work->list->kernels[work->list->count++] = ready;
     /* Auxiliary kernels, which QUERN_KERNEL filters by target only, are useless without a main kernel. */
     work->serves |= quern_row_role(kernel) == QUERN_ROW_SELECTED_BY_NAME;
@@ -129,7 +127,7 @@ static void fill_list(struct preparation *work, unsigned bit) {
     const struct quern_refused_image *before;
     do {
         before = work->device->refused;
-        if (work->list) work->list->count = 0;
+        if (work->list) work->list->count = 0, work->list->has_places = false;
         work->serves = false;
         quern_walk(bit, prepare_row, work);
         if (work->status == QUERN_OK && work->list && work->device->refused == before)
@@ -177,6 +175,7 @@ static quern_status prepare_operation(quern_device *device, const struct quern_c
     struct preparation work = {.device = device, .operation = operation, .cuda = cuda, .status = QUERN_OK};
     fill_list(&work, bit);
     if (work.status == QUERN_OK && !work.serves) work.status = no_rows(device, bit);
+    if (work.status == QUERN_OK) work.status = quern_check_preferred(device, bit, work.list);
     if (work.status != QUERN_OK) {
         free(work.list);
         return work.status;

@@ -4,7 +4,11 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "os/text.h"
+#include "runtime/build_info.h"
+#include "runtime/image.h"
 #include "runtime/pack.h"
+#include "runtime/target.h"
 
 void quern_walk(unsigned operation, bool (*visit)(const struct quern_kernel *kernel, void *context), void *context) {
     for (const struct quern_pack *pack = quern_packs(); pack; pack = pack->next)
@@ -42,4 +46,14 @@ bool quern_forced_away(const quern_device *device, const struct quern_kernel *ke
     const enum quern_row_role role = quern_row_role(kernel);
     if (role == QUERN_ROW_SELECTED_BY_NAME) return true;
     return role == QUERN_ROW_FOLLOWS_TARGET && fnmatch(target_glob(device->kernel_glob), kernel->target.name, 0) != 0;
+}
+
+bool quern_row_unusable(const quern_device *device, const struct quern_kernel *kernel, char *buffer, size_t bytes) {
+    const struct quern_refused_image *refused = quern_image_refusal(device, kernel);
+    if (quern_target_refused(device, &kernel->target, buffer, bytes)) return true;
+    struct quern_text why = quern_text_begin(buffer, bytes);
+    if (quern_has_no_code(kernel)) quern_text_add(&why, QUERN_WITHOUT_NVCC);
+    else if (quern_forced_away(device, kernel)) quern_text_add(&why, "QUERN_KERNEL=%s leaves it out", device->kernel_glob);
+    else if (refused) quern_text_add(&why, "%s", refused->reason);
+    return why.length;
 }

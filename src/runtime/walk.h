@@ -13,4 +13,7 @@ bool quern_is_named(const quern_device *device, const struct quern_kernel *kerne
 /* Whether a device leaves out a row because of QUERN_KERNEL. */
 bool quern_forced_away(const quern_device *device, const struct quern_kernel *kernel);
 
+/* Whether a device cannot use a row, whatever is asked of it.  Writes the reason to buffer. */
+bool quern_row_unusable(const quern_device *device, const struct quern_kernel *kernel, char *buffer, size_t bytes);
+
 #endif

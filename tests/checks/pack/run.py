@@ -44,7 +44,8 @@ def units() -> list[Unit]:
     for unit in pack.units_of(PACKED):
         parts += [text := render(unit), PACKED.definitions(text), *receipts.included(text, ROOT / "src")]
         parts += [pack.row(kernel, 0, 0).hex() for kernel in unit.kernels]
-    files = (ROOT / "gen/pack.py", ROOT / "gen/toolchain.py", ROOT / "src/runtime/pack.c", Path(__file__))
+    files = (ROOT / "gen/pack.py", ROOT / "gen/toolchain.py", ROOT / "src/runtime/pack.c",
+             ROOT / "src/runtime/file_bytes.c", Path(__file__))
     inputs = receipts.digest(TARGET, toolchain.pinned(), *parts, *files, Path(__file__).with_name("test_pack.c").read_text())
     needs = ("build/tests/test_pack", "build/emulator/libcuda.so.1", f"build/emulator/{serving(CAPABILITY)}.so")
     return [Unit(TARGET, inputs, needs)]
