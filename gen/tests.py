@@ -17,6 +17,7 @@ WITH_THREADS = ("harness/carrier", "harness/chunks_case", "harness/collective_ca
 
 # What the linker gets for suites that stand between the library and its calls.
 WRAPPED = {"suites/test_descriptors": "-Wl,--wrap=close -Wl,--wrap=fcntl -Wl,--wrap=accept4 -Wl,--wrap=connect",
+           "suites/test_dump": "-Wl,--wrap=quern_now",
            "suites/test_failures": "$failing_calls",
            "suites/test_hosts_shrink_ends": "-Wl,--wrap=quern_complete_quorum",
            "suites/test_hosts_rejected": "-Wl,--wrap=pthread_create -Wl,--wrap=quern_now",

@@ -82,7 +82,8 @@ static void close_device(quern_device *device) {
     device->dumps = NULL;
 }
 
-static const struct quern_looker dumper = {.show = show, .end = end, .step = step, .close = close_device};
+static const struct quern_looker dumper = {.show = show, .end = end, .step = step, .close = close_device,
+                                           .cuda = quern_noted_cuda};
 
 /* ---- fork ---- */
 

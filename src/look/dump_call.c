@@ -4,17 +4,9 @@
 #include <string.h>
 
 #include "look/look.h"
+#include "os/clock.h"
 #include "os/whole_file.h"
 #include "runtime/status.h"
-
-struct quern_dumped {
-    struct quern_tensor_taker taker;       /* must be first */
-    int64_t sequence;
-    bool is_captured, has_failed;          /* failed: there was no memory for the list of tensors */
-    struct quern_dumped_tensor *tensors;
-    int64_t count, capacity;
-    struct quern_json written;             /* the tensors that have been, as the index has them */
-};
 
 /* ---- the list of tensors ---- */
 
@@ -87,16 +79,6 @@ static const char *write_file(struct quern_look *look, const char *name) {
     return failure || error != CUDA_SUCCESS ? "error" : NULL;
 }
 
-static void add_digest(struct quern_json *json, const unsigned char digest[QUERN_DIGEST_BYTES]) {
-    static const char hexadecimal[] = "0123456789abcdef";
-    char text[2 * QUERN_DIGEST_BYTES + 1] = "";
-    for (int i = 0; i < QUERN_DIGEST_BYTES; i++) {
-        text[2 * i] = hexadecimal[digest[i] >> 4];
-        text[2 * i + 1] = hexadecimal[digest[i] & 15];
-    }
-    quern_json_text(json, "sha256", text);
-}
-
 static void describe(struct quern_json *json, const struct quern_dumped_tensor *tensor, bool is_output, const char *file,
                      const char *missing) {
     char name[QUERN_TENSOR_NAME];
@@ -109,8 +91,10 @@ static void describe(struct quern_json *json, const struct quern_dumped_tensor *
     if (tensor->left_out || missing) {
         quern_json_text(json, "left_out", tensor->left_out ? tensor->left_out : missing);
     } else {
+        char digest[QUERN_DIGEST_TEXT];
+        quern_digest_text(tensor->digest, digest);
         quern_json_text(json, "file", file);
-        add_digest(json, tensor->digest);
+        quern_json_text(json, "sha256", digest);
     }
     quern_json_close(json, '}');
 }
@@ -149,9 +133,11 @@ static void add_arguments(struct quern_json *json, const struct quern_look *look
 }
 
 static void add_kernels(struct quern_json *json, const struct quern_look *look) {
+    quern_json_text(json, "device_name", look->device->name);
     quern_json_open(json, "kernels", '[');
     for (int i = 0; i < look->kernel_count; i++) quern_json_text(json, NULL, look->kernels[i]->kernel->name);
     quern_json_close(json, ']');
+    quern_json_launches(json, look);
 }
 
 static void add_status(struct quern_json *json, quern_status status) {
@@ -218,14 +204,18 @@ void quern_dump_begin_call(struct quern_look *look) {
     if (look->call && look->view->tensors) look->view->tensors(look->call, &dumped->taker);
     if (dumped->has_failed) quern_dump_failed(look->dump, "no memory for the tensors of %s", look->view->name);
     write_direction(look, false);
+    dumped->began = quern_now();
 }
 
 void quern_dump_end_call(struct quern_look *look, quern_status status) {
     struct quern_dumped *dumped = look->dumped;
+    dumped->ended = quern_now();
+    quern_read_launches(look, status);
     if (status == QUERN_OK) write_direction(look, true);
     quern_json_close(&dumped->written, ']');
     write_line(look, status);
     quern_json_free(&dumped->written);
+    free(dumped->launches);
     free(dumped->tensors);
     free(dumped);
 }

@@ -46,6 +46,61 @@ char *quern_dump_path(const struct quern_dump *dump, const char *name);
 void quern_dump_begin_call(struct quern_look *look);
 void quern_dump_end_call(struct quern_look *look, quern_status status);
 
+/* ---- json.c: JSON in a buffer that grows ---- */
+
+/* Zero is an empty text.  Commas are set between values; a key is NULL inside an array. */
+struct quern_json {
+    char *text;
+    size_t length, capacity;
+    bool needs_comma, failed;   /* failed: there was no memory */
+};
+
+void quern_json_open(struct quern_json *json, const char *key, char bracket);
+void quern_json_close(struct quern_json *json, char bracket);
+void quern_json_text(struct quern_json *json, const char *key, const char *value);
+void quern_json_integer(struct quern_json *json, const char *key, int64_t value);
+void quern_json_unsigned(struct quern_json *json, const char *key, uint64_t value);
+void quern_json_real(struct quern_json *json, const char *key, double value);       /* to 9 digits; "nan" and "inf" as texts */
+void quern_json_thousandths(struct quern_json *json, const char *key, int64_t value);  /* value / 1000, exactly */
+void quern_json_flag(struct quern_json *json, const char *key, bool value);
+void quern_json_raw(struct quern_json *json, const char *key, const struct quern_json *value);  /* written already */
+void quern_json_line(struct quern_json *json);  /* ends a line; a comma before the next value comes after it */
+
+/* Empties the text, and keeps its memory; frees it. */
+void quern_json_clear(struct quern_json *json);
+void quern_json_free(struct quern_json *json);
+
+/* ---- dump_launches.c: the kernels of a call that is dumped, with their times ---- */
+
+struct quern_dumped_launch {
+    const struct quern_kernel *kernel;     /* NULL: none that was selected */
+    unsigned grid[3], block[3], shared_bytes;
+    CUevent start, stop;                   /* NULL: the stream captures it, or the driver has failed */
+    int64_t nanoseconds;                   /* -1: unknown */
+};
+
+/* What a dump knows of a call. */
+struct quern_dumped {
+    struct quern_tensor_taker taker;       /* must be first */
+    int64_t sequence;
+    bool is_captured, has_failed;          /* failed: there was no memory for the list of tensors */
+    struct quern_dumped_tensor *tensors;
+    int64_t count, capacity;
+    struct quern_json written;             /* the tensors that have been, as the index has them */
+    int64_t began, ended;                  /* quern_now, without what the dump does itself */
+    struct quern_dumped_launch *launches;
+    int launch_count, launch_capacity;
+};
+
+/* The driver's functions with launches that are noted, for a call that is dumped. */
+const struct quern_cuda *quern_noted_cuda(const struct quern_cuda *cuda);
+
+/* Waits for the launches of a call that has not failed, and reads their times. */
+void quern_read_launches(struct quern_look *look, quern_status status);
+
+/* Adds them to the index; on a CPU the kernels, with the time of the call if it has one. */
+void quern_json_launches(struct quern_json *json, const struct quern_look *look);
+
 /* ---- events.c ---- */
 
 /*
@@ -101,30 +156,6 @@ void quern_event_done(struct quern_event *event);
 
 /* After the end: the events in the order in which their places were taken, and how many found none. */
 const struct quern_event *quern_events(int64_t *count, int64_t *left_out);
-
-/* ---- json.c: JSON in a buffer that grows ---- */
-
-/* Zero is an empty text.  Commas are set between values; a key is NULL inside an array. */
-struct quern_json {
-    char *text;
-    size_t length, capacity;
-    bool needs_comma, failed;   /* failed: there was no memory */
-};
-
-void quern_json_open(struct quern_json *json, const char *key, char bracket);
-void quern_json_close(struct quern_json *json, char bracket);
-void quern_json_text(struct quern_json *json, const char *key, const char *value);
-void quern_json_integer(struct quern_json *json, const char *key, int64_t value);
-void quern_json_unsigned(struct quern_json *json, const char *key, uint64_t value);
-void quern_json_real(struct quern_json *json, const char *key, double value);       /* to 9 digits; "nan" and "inf" as texts */
-void quern_json_thousandths(struct quern_json *json, const char *key, int64_t value);  /* value / 1000, exactly */
-void quern_json_flag(struct quern_json *json, const char *key, bool value);
-void quern_json_raw(struct quern_json *json, const char *key, const struct quern_json *value);  /* written already */
-void quern_json_line(struct quern_json *json);  /* ends a line; a comma before the next value comes after it */
-
-/* Empties the text, and keeps its memory; frees it. */
-void quern_json_clear(struct quern_json *json);
-void quern_json_free(struct quern_json *json);
 
 /* ---- kernel_times.c ---- */
 

@@ -11,6 +11,7 @@
 #include "harness/looking.h"
 #include "look/look.h"
 #include "oracle/adam.h"
+#include "runtime/preferred.h"
 
 static const int64_t STEP = ((int64_t)7 << 32) + 5;
 
@@ -136,6 +137,86 @@ TEST_BENCH(dump, long_tensors_are_read_in_pieces) {
     }
 }
 
+/* ---- launches ---- */
+
+/* The clock of the library: each reading is a microsecond after the one before. */
+int64_t __wrap_quern_now(void);
+int64_t __wrap_quern_now(void) {
+    static int64_t now;
+    return __atomic_add_fetch(&now, 1000, __ATOMIC_RELAXED);
+}
+
+static const struct quern_kernel *kernel_in(const char *line) {
+    char part[128];
+    for (const struct quern_kernel *row = quern_adam_kernels; *row->name; row++) {
+        snprintf(part, sizeof part, "\"launches\":[{\"kernel\":\"%s\",", row->name);
+        if (strstr(line, part)) return row;
+    }
+    cr_assert_fail("no launch of a kernel in %s", line);
+    return NULL;
+}
+
+/* A kernel with its digest and its bits; how it was launched; on a GPU its time by events, on a CPU the call's. */
+TEST_BENCH(dump, launches_name_their_kernels) {
+    const bool is_cpu = test_kind() == QUERN_CPU;
+    char expected[300], digest[QUERN_DIGEST_TEXT];
+    begin_dump(bench);
+    check_ok(bench_step(bench));
+    char *line = find_line(read_index(bench), "\"operation\":\"adam\"", "QUERN_OK", 0);
+    const struct quern_kernel *row = kernel_in(line);
+    quern_row_digest(row, digest);
+    const int length = snprintf(expected, sizeof expected, "\"%s\",\"digest\":\"%s\",\"task\":0,\"bits\":\"exact\",", row->name,
+                                digest);
+    if (is_cpu) snprintf(expected + length, sizeof expected - (size_t)length, "\"threads\":%d,\"nanoseconds\":1000}],",
+                         info_of(bench->device.quern).multiprocessors);
+    else snprintf(expected + length, sizeof expected - (size_t)length, "\"grid\":[");
+    check(strstr(line, expected), "expected %s in %s", expected, line);
+    snprintf(expected, sizeof expected, ",1,1],\"block\":[%u,1,1],\"shared_bytes\":0,\"nanoseconds\":", row->cuda.threads);
+    check(is_cpu || (strstr(line, expected) && number_in(line, expected) >= 0), "expected %s in %s", expected, line);
+    snprintf(expected, sizeof expected, "\"device_name\":\"%s\",", info_of(bench->device.quern).name);
+    check(strstr(line, expected) && count_lines(line, "\"kernel\":", "") == 1, "expected %s in %s", expected, line);
+}
+
+/* A call of two kernels has a time for each on a GPU.  On a CPU they are not known apart. */
+TEST_BENCH(dump, launches_of_two_kernels) {
+    static const float values[64] = {1, 2, 3};
+    struct buffer input, output, scales;
+    buffer_open(&input, &bench->device, sizeof values, 0, values);
+    buffer_open(&output, &bench->device, sizeof values / 4, 0, NULL);
+    buffer_open(&scales, &bench->device, 3 * sizeof *values, 0, NULL);
+    float *const numbers = scales.data;
+    const quern_quantize_tensor tensor = {.input = input.data, .output = output.data, .count = COUNT(values)};
+    quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT;
+    args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3, args.tensors = &tensor, args.tensor_count = 1;
+    args.amax = numbers, args.scale = numbers + 1, args.scale_inv = numbers + 2;
+    size_t bytes;
+    struct buffer workspace;
+    check_ok(quern_prepare(bench->device.quern, QUERN_QUANTIZE));
+    check_ok(quern_quantize_workspace(bench->device.quern, &args, &bytes));
+    buffer_open(&workspace, &bench->device, bytes + 1, 0, NULL);
+    begin_dump(bench);
+    check_ok(quern_quantize(bench->device.quern, &args, workspace.data, bytes, bench->device.stream));
+    char *line = find_line(read_index(bench), "\"operation\":\"quantize\"", "QUERN_OK", 0);
+    const char *amax = strstr(line, "{\"kernel\":\"quantize_amax_f32__"), *cast = strstr(line, "{\"kernel\":\"quantize_f32_e4m3__");
+    check(amax && cast && strstr(line, "\"task\":1,\"bits\":\"exact\""), "%s", line);
+    if (test_kind() == QUERN_CPU) check(!strstr(line, "nanoseconds"), "%s", line);
+    else check(number_in(amax, "\"nanoseconds\":") >= 0 && number_in(cast, "\"nanoseconds\":") >= 0, "%s", line);
+}
+
+/* A trace beside the dump notes the same launches. */
+TEST_BENCH(dump, launches_of_a_call_that_is_traced) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("kernels of a CPU are not launched");
+    begin_dump(bench);
+    for (int i = 0; i < 2; i++) {
+        if (!i) check_ok(quern_trace_begin(path_in(bench->folder, "trace.json")));
+        check_ok(bench_step(bench));
+        if (!i) check_ok(quern_trace_end());
+        check(number_in(find_line(read_index(bench), "\"sequence\":", "", i), "\"nanoseconds\":") >= 0, "no time");
+    }
+    const char *trace = read_text(path_in(bench->folder, "trace.json"), NULL);
+    check(count_lines(trace, "\"cat\":\"kernel\"", "\"dur\":") == 1, "%s", trace);
+}
+
 /* ---- which calls ---- */
 
 TEST_BENCH(dump, only_the_step_is_written) {
@@ -207,7 +288,7 @@ TEST_BENCH(dump, a_call_that_fails_has_a_line) {
     bench->adam.args.step = -7;
     check_status(bench_step(bench), QUERN_INVALID_ARGUMENT);
     char *line = find_line(read_index(bench), "QUERN_INVALID_ARGUMENT", "", 0);
-    check(strstr(line, "args.step is -7") && strstr(line, "\"tensors\":[]"), "%s", line);
+    check(strstr(line, "args.step is -7") && strstr(line, "\"launches\":[]") && strstr(line, "\"tensors\":[]"), "%s", line);
     check(count_files(bench->path) == 1, "%d files", count_files(bench->path));
 }
 
@@ -237,6 +318,7 @@ TEST_BENCH(dump, a_capture_is_left_out) {
     CUDA(cuGraphExecDestroy(cuda_end_capture(bench->device.stream)));
     char *line = find_line(read_index(bench), "\"captured\":true", "adam", 0);
     check(strstr(line, "\"left_out\":\"captured\"") && !strstr(line, "\"file\""), "%s", line);
+    check(strstr(line, "\"grid\":[") && !strstr(line, "nanoseconds"), "%s", line);
     check(count_files(bench->path) == 1, "%d files", count_files(bench->path));
     check_ok(quern_step(bench->device.quern, STEP + 1));
 }
