@@ -1,4 +1,4 @@
-"""./quern gen (python -m gen): list, render, add, check, explain, pack, audit and measure the kernels of Quern."""
+"""./quern gen (python -m gen): list, render, add, check, explain, pack, audit, prefer and measure the kernels of Quern."""
 
 from __future__ import annotations
 
@@ -67,6 +67,12 @@ def command_audit(arguments: argparse.Namespace) -> int:
     return audit.run(arguments)
 
 
+def command_prefer(arguments: argparse.Namespace) -> int:
+    from gen import prefer
+
+    return prefer.run(arguments.profiles, arguments.output)
+
+
 def command_sizes(arguments: argparse.Namespace) -> int:
     from gen import selection
 
@@ -75,7 +81,7 @@ def command_sizes(arguments: argparse.Namespace) -> int:
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="./quern gen",
-                                  description="Lists, renders, checks, explains, packs and audits the kernels of Quern.")
+                                  description="Lists, renders, checks, explains, packs, audits and prefers the kernels of Quern.")
     commands = top.add_subparsers(dest="command", required=True)
 
     command = commands.add_parser("list", help="the names of all kernels, or of those that match a glob")
@@ -110,6 +116,11 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--all", action="store_true", help="with --check: of the machine code in build/, without receipts")
     command.add_argument("--json", action="store_true")
     command.set_defaults(run=command_audit)
+
+    command = commands.add_parser("prefer", help="write the rows that dumps have measured as the fastest, for QUERN_PREFER")
+    command.add_argument("profiles", nargs="+", metavar="PROFILE", help="the folder of a dump; several, made with other kernels")
+    command.add_argument("-o", "--output", default="preferred", help="default: preferred")
+    command.set_defaults(run=command_prefer)
 
     command = commands.add_parser("sizes", help="the kilobytes that each target and operation adds to an engine, as built")
     command.add_argument("--check", action="store_true", help="compare with the table in docs/kernels_and_packs.md")

@@ -3,6 +3,7 @@ recipes for an operation, a data type and a target work (tests/checks/recipes/).
 """
 
 import fnmatch
+import json
 import shutil
 import subprocess
 import sys
@@ -161,6 +162,84 @@ def test_a_new_generation_is_one_row(tree: Path) -> None:
     assert b"#define TARGET sm_121\n" in after["generated/targets.h"]
     assert "adam_pbf16_gbf16_mbf16_vbf16__sm_121" in gen(tree, "list")[1]
     expect(0, "sm_121: chosen", gen(tree, "explain", "adam", "target=sm_121", "param=f32", "grad=f32", "m=f32", "v=f32"))
+
+
+NOT_COMPARED = "no problem was measured with two rows of the same bits"
+SLOW, FAST, OTHER = (f"adam_pf32_gf32_mf32_vf32__{target}" for target in ("avx512", "avx2", "portable"))
+
+
+def call_of(kernel: str, nanoseconds: int, **changes: object) -> dict:
+    """A line of a dump's index: one call with one kernel."""
+    launch = {"kernel": kernel, "digest": kernel[-1] * 64, "task": 0, "bits": "exact", "threads": 2, "nanoseconds": nanoseconds}
+    call = {"sequence": 0, "step": 1, "operation": "adam", "device": "cpu", "device_name": "a CPU", "launches": [launch],
+            "arguments": {"param_dtype": "f32", "tensor_count": 1, "step": 1, "lr": 0.001}, "status": "QUERN_OK",
+            "tensors": [{"name": "grad.0", "access": "in", "dtype": "F32", "shape": [700]}]}
+    launch.update({name: changes.pop(name) for name in list(changes) if name in launch or name == "grid"})
+    call["arguments"] = {**call["arguments"], **changes.pop("arguments", {})}
+    return {**call, **changes}
+
+
+def prefer(tree: Path, *profiles: list[dict] | str) -> tuple[int, str, str]:
+    """The status, what is printed, and the file."""
+    output = tree / "preferred"
+    output.unlink(missing_ok=True)
+    for number, profile in enumerate(profiles):
+        (tree / f"run{number}").mkdir(exist_ok=True)
+        text = profile if isinstance(profile, str) else "".join(json.dumps(line) + "\n" for line in profile)
+        (tree / f"run{number}/index.jsonl").write_text(text)
+    status, text = gen(tree, "prefer", *(str(tree / f"run{number}") for number in range(len(profiles))), "-o", str(output))
+    return status, text, output.read_text() if output.exists() else ""
+
+
+def test_the_faster_row_is_preferred(tree: Path) -> None:
+    """By the sum over problems of the median of each row; a step number and a learning rate make no other problem."""
+    large = {"arguments": {"tensor_count": 2}}
+    slow = [call_of(SLOW, time) for time in (900, 1000, 5000)] + [call_of(SLOW, 10000, **large)]
+    fast = [call_of(FAST, time, arguments={"step": 2, "lr": 1}) for time in (1100, 1200, 100)] + [call_of(FAST, 7900, **large)]
+    status, text, file = prefer(tree, slow, fast)
+    line = (f"adam on a CPU: {FAST} takes 9.0 us, 18.2 % less than {SLOW}; 2 problems, 1 or more measurements of each row")
+    assert status == 0 and line in text, (status, text)
+    assert file == f"quern preferred rows 1\n# {line}\n{FAST} {'2' * 64}\nend 1\n", file
+    status, _, file = prefer(tree, [*slow, *fast, call_of(SLOW, 1, status="QUERN_SYSTEM_ERROR")])
+    assert status == 0 and f"\n{FAST} " in file, "one dump with both rows, and a call that failed"
+    launches = [*call_of(FAST, 600)["launches"], *call_of(FAST, 600)["launches"]]
+    status, _, file = prefer(tree, [call_of(SLOW, 1000)], [call_of(FAST, 0, launches=launches)])
+    assert status == 0 and f"\n{SLOW} " in file, "the launches of a call are added"
+
+
+def test_rows_that_are_not_compared(tree: Path) -> None:
+    one = [call_of(SLOW, 1000)]
+    for other, why in (
+        (one, f"no problem was measured with two rows of the same bits; the rows are {SLOW}\n"),
+        ([call_of(FAST, 1, bits="avx2")], f"adam on a CPU: the bits would change among {FAST}, {SLOW}\n"),
+        ([call_of(FAST, 1, task=3)], NOT_COMPARED),
+        ([call_of(FAST, 1, threads=1)], NOT_COMPARED),
+        ([call_of(FAST, 1, device_name="another CPU")], f"adam on another CPU: {NOT_COMPARED}"),
+        ([call_of(FAST, 1, arguments={"tensor_count": 2})], NOT_COMPARED),
+        ([call_of(FAST, 1, arguments={"param_dtype": "bf16"})], NOT_COMPARED),
+        ([call_of(FAST, 1, tensors=[])], NOT_COMPARED),
+        ([call_of(FAST, 1, launches=[{"kernel": FAST, "grid": [1, 1, 1]}])], NOT_COMPARED),
+        ([call_of(FAST, 1000)], f"{FAST} and {SLOW} take the same time"),
+        ([call_of(FAST, 1), *(call_of(row, 1, arguments={"tensor_count": 2}) for row in (FAST, OTHER))],
+         f"the problems were measured with other rows each: expected the same of {FAST}, {SLOW}, {OTHER}"),
+    ):
+        status, text, file = prefer(tree, one, other)
+        assert status == 1 and why in text and "no row can be preferred" in text and not file, (status, why, text)
+
+
+def test_profiles_that_cannot_be_read(tree: Path) -> None:
+    old = call_of(SLOW, 1)
+    del old["launches"]
+    own = [call_of(row, 1) for row in (SLOW, FAST)]
+    for call in own:
+        del call["launches"][0]["bits"]
+    assert f"the bits would change among {FAST}, {SLOW}" in prefer(tree, own)[1]
+    for profile, why in (([old], "run0/index.jsonl:1: expected a call with its launches"), ("[", "expected the folder of a dump"),
+                         ("[1]\n", "index.jsonl:1: expected a call"), ("[" * 100000, "expected the folder of a dump"),
+                         ([call_of(SLOW, 1, arguments={}, tensors=None)], "expected the keys of a dump")):
+        status, text, file = prefer(tree, profile)
+        assert status == 2 and why in text and "Traceback" not in text and not file, (status, why, text)
+    expect(2, "No such file", gen(tree, "prefer", str(tree / "none")))
 
 
 def copy(source: Path, to: Path) -> None:
