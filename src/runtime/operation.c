@@ -60,7 +60,7 @@ const char *quern_row_bits(const struct quern_kernel *kernel) {
 
 bool quern_same_bits(const struct quern_kernel *one, const struct quern_kernel *other) {
     const char *bits = quern_row_bits(one), *others = quern_row_bits(other);
-    return bits && others && one->operation == other->operation && one->key.any.task == other->key.any.task &&
+    return bits && others && one->key.any.task == other->key.any.task &&
            !memcmp(one->key.any.dtypes, other->key.any.dtypes, sizeof one->key.any.dtypes) && !strcmp(bits, others);
 }
 

@@ -84,7 +84,7 @@ const char *quern_operation_prefix(unsigned bit);
 
 enum quern_row_role quern_row_role(const struct quern_kernel *kernel);
 
-/* The name of a row's bits, or NULL; and whether two rows promise the same. */
+/* The name of a row's bits, or NULL; and whether two rows of an operation promise the same. */
 const char *quern_row_bits(const struct quern_kernel *kernel);
 bool quern_same_bits(const struct quern_kernel *one, const struct quern_kernel *other);
 

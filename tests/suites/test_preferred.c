@@ -262,6 +262,20 @@ TEST_FILE(preferred, the_order_of_the_file_decides) {
     }
 }
 
+/* A plain row is preferred, and a request needs a full one. */
+TEST_FILE(preferred, a_row_that_does_not_serve_stays_behind) {
+    const struct quern_kernel *plain = find_choice().first;
+    struct choice full = {.args = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, true))};
+    write_kernel(plain);
+    struct test_device device CLOSED_BY(device_close);
+    device_open(&device, 0, "*");
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    const char *text = explain(device.quern, &full.args);
+    check(!plain->key.adam.full && !strstr(text, "QUERN_PREFER"), "%s", text);
+    OPEN_TENSORS(problem, &full.args, 40);
+    adam_check_step(&device, &problem, "a full row");
+}
+
 /* Opens a device, prepares it, and expects the detail of a file that it cannot use. */
 static void refuse(unsigned operations, quern_status status, const char *why) {
     write_rows();
@@ -283,6 +297,9 @@ TEST_FILE(preferred, rows_that_are_not_here) {
         refuse(QUERN_ADAM, QUERN_NO_KERNEL, why);
     }
     setenv("QUERN_KERNEL", choice.first->name, 1);
+    write_kernel(choice.last);
+    OPEN_ON(device, test_kind(), 0);
+    check_chosen(device, &choice, choice.first);
     add_kernel(choice.last);
     snprintf(why, sizeof why, "line 3: %s QUERN_KERNEL=%s leaves it out, in /tmp", choice.last->name, choice.first->name);
     refuse(QUERN_ADAM, QUERN_NO_KERNEL, why);
@@ -421,7 +438,6 @@ Test(preferred, rows_with_the_same_bits) {
     check_pairs(quern_collective_kernels, never);
     check_pairs(quern_ragged_all_to_all_kernels, never);
     check_pairs(quern_barrier_kernels, never);
-    check(!quern_same_bits(quern_adam_kernels, quern_quantize_kernels), "rows of two operations");
 }
 
 /* The digest of a GPU's row is that of its packed images, of a CPU's that of the build. */
