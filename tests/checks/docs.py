@@ -170,6 +170,16 @@ def wrong_tests(text: str) -> Iterator[str]:
             yield f"there is no test {span}"
 
 
+def untested_peers() -> Iterator[str]:
+    """Each row of docs/peers.md that has a function of Quern has a test of it, and nothing else in the column of tests."""
+    rows = re.findall(r"^\| .*\|$", (ROOT / "docs/peers.md").read_text(), re.MULTILINE)
+    for theirs, ours, tests, _ in (row.split("|")[1:5] for row in rows):
+        spans = code_spans(tests)
+        if ours.strip() not in ("Quern", "none", "---") and not spans and tests.strip() != "the same":
+            yield f"{theirs.strip()} has no test"
+        yield from (f"there is no test {span}" for span in spans if span not in tests_by_name())
+
+
 def options_of(command: str) -> str:
     """The source that must contain the options of a command."""
     return {"test": text_of("tests/run.py", "tests/runner/*.py"), "bench": text_of("bench/*.py", "bench/*/*.py"),
@@ -320,6 +330,7 @@ def main() -> int:
         count(f"{name}, figures", wrong_figures(name, text))
     count("include/quern.h, commands", wrong_commands(HEADER.read_text()))
     count("examples/README.md, examples", unlisted_examples())
+    count("docs/peers.md, tests", untested_peers())
     count("tests/model, names", wrong_models())
     count("README.md, length", wrong_length())
     count("README.md, documents", unlinked())

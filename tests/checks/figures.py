@@ -113,6 +113,7 @@ FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     ("CONTRIBUTING.md", "A whole build takes up to {} minutes on one core", (minutes("/"),)),
     (LOOK, "{} bytes each, at most {}.", (lambda: str(size_of("look/look.h", "struct quern_event")),
                                          number("src/look/events.c", "quern_trace_most_events"))),
+    (LOOK, "more than {} bytes; a line that", (number("src/runtime/preferred.c", "MOST_BYTES"),)),
     (LOOK, "the first {} of the ranks that were missing", (number("src/look/look.h", "QUERN_EVENT_RANKS"),)),
     (LOOK, "headers of more than {} bytes", (number("src/look/tensors_file.c", "quern_most_header"),)),
     (ERRORS, "one line of at most {} characters", (number("src/runtime/status.c", "detail", less=1),)),
