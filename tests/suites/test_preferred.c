@@ -9,6 +9,7 @@
 #include "cross_entropy/cross_entropy.h"
 #include "harness/adam_case.h"
 #include "harness/check.h"
+#include "harness/cross_entropy_case.h"
 #include "harness/looking.h"
 #include "kernels/table.h"
 #include "os/sha256.h"
@@ -386,6 +387,12 @@ TEST_FILE(preferred, a_row_with_other_bits_stays_behind) {
     OPEN_ON(device, test_kind(), 0);
     const struct quern_kernel *now = select_plain(device);
     check(now == (test_kind() == QUERN_CPU ? row : before), "%s serves: before it was %s", now->name, before->name);
+    struct cross_entropy_case plain = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 1, .vocab = 10);
+    const quern_cross_entropy_args args = cross_entropy_args_of(&plain);
+    char text[1 << 14], expected[200];
+    snprintf(expected, sizeof expected, "%s: chosen\n", now->name);
+    quern_cross_entropy_explain(device, &args, text, sizeof text);
+    check(strstr(text, expected) && !strstr(text, "QUERN_PREFER") == (now == before), "expected %s in %s", expected, text);
 }
 
 static bool is_portable(const struct quern_kernel *row) {
