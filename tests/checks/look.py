@@ -263,6 +263,35 @@ def test_show(folder: Path) -> None:
     check(status == 0 and "call 1, adam, step 3 on cpu: QUERN_OK" in text and "beta2 0.99" in text, f"status {status}: {text}")
 
 
+# ---- a measured choice ----
+
+
+def steps_of_adam(folder: Path) -> set[str]:
+    return {kernel for call in read_index(folder) if call.operation == "adam" for kernel in call.kernels}
+
+
+def test_preferred(folder: Path) -> None:
+    """Dumps of two kernels, one of them made slower by hand: the other one then runs, without a change of any tensor."""
+    run_demo(folder, "portable", QUERN_KERNEL="*__portable")
+    fast, slow = folder / "portable", folder / "one"
+    (portable,) = steps_of_adam(fast)
+    lines = [json.loads(line) for line in (slow / "index.jsonl").read_text().splitlines()]
+    for launch in (launch for line in lines for launch in line["launches"] if "nanoseconds" in launch):
+        launch["nanoseconds"] += 10 ** 12
+    shutil.copytree(slow, folder / "slow")
+    (folder / "slow/index.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if steps_of_adam(slow) == {portable}:
+        return  # this CPU has no other target
+    done = subprocess.run([sys.executable, "-m", "gen", "prefer", fast, folder / "slow", "-o", folder / "rows"], cwd=ROOT,
+                          capture_output=True, text=True)
+    check(done.returncode == 0 and f"{portable} takes " in done.stderr, f"status {done.returncode}: {done.stderr}")
+    check("the bits would change among cross_entropy_" in done.stderr, done.stderr)
+    run_demo(folder, "preferred_run", QUERN_PREFER=str(folder / "rows"))
+    check(steps_of_adam(folder / "preferred_run") == {portable}, f"{steps_of_adam(folder / 'preferred_run')} ran: not {portable}")
+    status, text = compare("diff", slow, folder / "preferred_run")
+    check(status == 0 and " 0 differences" in text, f"status {status}: {text}")
+
+
 # ---- values ----
 
 
