@@ -88,7 +88,8 @@ static bool covers(const struct quern_kernel *kernel, const struct quern_kernel 
 
 /* Of a target, where rows are divided by parts.  Rows that are divided by columns have bits of their own. */
 static const char *bits(const struct quern_kernel *kernel) {
-    if (kernel->key.cross_entropy.stage == QUERN_STAGE_PORTABLE) return QUERN_EXACT_BITS;
+    const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
+    if (stage == QUERN_STAGE_PORTABLE || stage == QUERN_STAGE_PORTABLE_COMBINE) return QUERN_EXACT_BITS;
     return kernel->cuda.elements ? NULL : kernel->target.name;
 }
 

@@ -70,8 +70,8 @@ ncclResult_t refuse(ncclResult_t result, const char *format, ...) {
 
 const char *last_text() { return last; }
 
-// POINT:fail=CODE, POINT:delay=MILLISECONDS, POINT:asks=QUESTIONS or POINT:hang; behind it ~RANKS of the communicator, @RANK in it, !NUMBER of it, %HOST
-// and #CALL, the first call of the point that it concerns.
+// POINT:fail=CODE, POINT:delay=MILLISECONDS, POINT:asks=QUESTIONS or POINT:hang; behind it ~RANKS of the communicator, @RANK in
+// it, !NUMBER of it, %HOST and #CALL, the first call of the point that it concerns.
 Fault fault_at(const char *point, const Place &place, long call) {
   static const struct {
     const char *name;
