@@ -8,9 +8,7 @@
 #include "runtime/threads.h"
 
 static _Thread_local const struct quern_cuda *inner;   /* with what a launch of this thread goes on: the driver's, or the trace's */
-static const struct quern_cuda *first;                 /* atomic: `noted` is filled in */
 static struct quern_cuda noted;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- launches ---- */
 
@@ -20,7 +18,7 @@ static const struct quern_kernel *kernel_of(const struct quern_look *look, CUfun
     return NULL;
 }
 
-/* A zeroed launch in the list of the call, or NULL. */
+/* A launch in the list of the call, or NULL. */
 static struct quern_dumped_launch *take_place(struct quern_dumped *dumped) {
     if (dumped->launch_count == dumped->launch_capacity) {
         const int capacity = dumped->launch_capacity ? 2 * dumped->launch_capacity : 8;
@@ -28,7 +26,6 @@ static struct quern_dumped_launch *take_place(struct quern_dumped *dumped) {
         if (!launches) return NULL;
         dumped->launches = launches, dumped->launch_capacity = capacity;
     }
-    dumped->launches[dumped->launch_count] = (struct quern_dumped_launch){.nanoseconds = -1};
     return &dumped->launches[dumped->launch_count++];
 }
 
@@ -83,18 +80,17 @@ static CUresult launch_extended(const CUlaunchConfig *config, CUfunction functio
     return launch ? end(launch, look->dumped, config->stream, error) : error;
 }
 
+static void fill(void) {
+    noted = *inner;
+    noted.launch = launch_plain, noted.launch_extended = launch_extended;
+}
+
 const struct quern_cuda *quern_noted_cuda(const struct quern_cuda *cuda) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const struct quern_look *look = quern_current_look();
     if (!look || !look->dumped || cuda == &noted) return cuda;
     inner = cuda;
-    if (__atomic_load_n(&first, __ATOMIC_ACQUIRE)) return &noted;
-    pthread_mutex_lock(&lock);
-    if (!first) {
-        noted = *cuda;
-        noted.launch = launch_plain, noted.launch_extended = launch_extended;
-        __atomic_store_n(&first, cuda, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&lock);
+    pthread_once(&once, fill);
     return &noted;
 }
 

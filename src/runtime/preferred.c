@@ -47,12 +47,6 @@ static bool has_operation(const char *name) {
     return false;
 }
 
-static bool is_named_before(const struct quern_preferred *preferred, const char *name) {
-    for (int i = 0; i < preferred->count; i++)
-        if (!strcmp(preferred->rows[i].name, name)) return true;
-    return false;
-}
-
 /* NAME DIGEST */
 static quern_status read_row(struct quern_preferred *preferred, int number, char *line) {
     const size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -62,7 +56,6 @@ static quern_status read_row(struct quern_preferred *preferred, int number, char
         return refuse(preferred, number, "is no row: expected the name of a kernel, a space and a digest of 64 hexadecimal digits");
     line[name] = 0;
     if (!has_operation(line)) return refuse(preferred, number, "names a kernel of no operation");
-    if (is_named_before(preferred, line)) return refuse(preferred, number, "names a row again");
     preferred->rows[preferred->count].line = number;
     preferred->rows[preferred->count].name = line;
     preferred->rows[preferred->count++].digest = digest;
@@ -145,12 +138,6 @@ static bool find_row(const struct quern_kernel *kernel, void *context) {
     return !search->has_digest;
 }
 
-static quern_status fail_row(const struct search *search, quern_status status, const char *why) {
-    const struct quern_preferred *preferred = search->device->preferred;
-    return quern_fail(search->device, status, "QUERN_PREFER: line %d: %s %s, in %s", preferred->rows[search->row].line,
-                      preferred->rows[search->row].name, why, preferred->path);
-}
-
 /* A row that comes first in the table and serves all that this one serves, with other bits; NULL: there is none. */
 static const struct quern_kernel *find_other_bits(const struct quern_kernel *kernel, const struct quern_ready_list *list) {
     const struct quern_operation *operation = quern_linked_operation(kernel->operation);
@@ -161,21 +148,23 @@ static const struct quern_kernel *find_other_bits(const struct quern_kernel *ker
     return NULL;
 }
 
-static quern_status check_row(const struct search *search, const struct quern_ready_list *list) {
+static quern_status tell(struct quern_text *why, quern_status status, const char *text, const char *name) {
+    quern_text_add(why, "%s%s", text, name);
+    return status;
+}
+
+/* QUERN_OK, or the status and why the row cannot be preferred.  A row for devices of another kind is left alone. */
+static quern_status check_row(const struct search *search, const struct quern_ready_list *list, char *reason, size_t bytes) {
     const struct quern_kernel *kernel = search->found, *before;
-    char reason[256];
-    struct quern_text why = quern_text_begin(reason, sizeof reason);
-    if (!kernel) return fail_row(search, QUERN_NO_KERNEL, "is not in this build of the library or a pack");
+    struct quern_text why = quern_text_begin(reason, bytes);
+    if (!kernel) return tell(&why, QUERN_NO_KERNEL, "is not in this build of the library or a pack", "");
     if (kernel->target.kind != search->device->kind) return QUERN_OK;
-    if (!search->has_digest) return fail_row(search, QUERN_NO_KERNEL, "has another digest here: measure this build");
+    if (!search->has_digest) return tell(&why, QUERN_NO_KERNEL, "has another digest here: measure this build", "");
     if (!quern_row_bits(kernel))
-        return fail_row(search, QUERN_NOT_SUPPORTED, "has bits of its own: expected a row with the bits of others");
-    if (quern_row_unusable(search->device, kernel, reason, sizeof reason)) return fail_row(search, QUERN_NO_KERNEL, reason);
+        return tell(&why, QUERN_NOT_SUPPORTED, "has bits of its own: expected a row with the bits of others", "");
+    if (quern_row_unusable(search->device, kernel, reason, bytes)) return QUERN_NO_KERNEL;
     before = find_other_bits(kernel, list);
-    if (before) {
-        quern_text_add(&why, "would change the bits of %s", before->name);
-        return fail_row(search, QUERN_NOT_SUPPORTED, reason);
-    }
+    if (before) return tell(&why, QUERN_NOT_SUPPORTED, "would change the bits of ", before->name);
     quern_log(search->device, QUERN_LOG_INFO, "QUERN_PREFER: %s goes before rows with the same bits", kernel->name);
     return QUERN_OK;
 }
@@ -183,12 +172,15 @@ static quern_status check_row(const struct search *search, const struct quern_re
 quern_status quern_check_preferred(const quern_device *device, unsigned operation, const struct quern_ready_list *list) {
     const struct quern_preferred *preferred = device->preferred;
     const char *prefix = quern_operation_prefix(operation);
-    quern_status status = QUERN_OK;
-    for (int i = 0; preferred && i < preferred->count && status == QUERN_OK; i++) {
+    char why[256];
+    for (int i = 0; preferred && i < preferred->count; i++) {
         struct search search = {.device = device, .row = i};
         if (strncmp(preferred->rows[i].name, prefix, strlen(prefix))) continue;
         quern_walk(operation, find_row, &search);
-        status = check_row(&search, list);
+        quern_status status = check_row(&search, list, why, sizeof why);
+        if (status != QUERN_OK)
+            return quern_fail(device, status, "QUERN_PREFER: line %d: %s %s, in %s", preferred->rows[i].line,
+                              preferred->rows[i].name, why, preferred->path);
     }
-    return status;
+    return QUERN_OK;
 }

@@ -81,7 +81,6 @@ TEST_FILE(preferred, files_that_are_refused) {
         {FIRST "adam_*__portable " ZEROS "\nend 1\n", "line 2 is no row"},
         {FIRST "adam_" NAME NAME NAME " " ZEROS "\nend 1\n", "line 2 is no row"},
         {FIRST "softmax_bf16__avx2 " ZEROS "\nend 1\n", "line 2 names a kernel of no operation"},
-        {FIRST NAME " " ZEROS "\n" NAME " " ZEROS "\nend 2\n", "line 3 names a row again"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         write_bytes(cases[i].text, strlen(cases[i].text));
