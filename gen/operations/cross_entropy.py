@@ -29,7 +29,7 @@ GEOMETRY = {
     "gradient": Geometry(SUMMING_THREADS),
     "upstream": Geometry(threads=256),
     "portable": Geometry(threads=256),
-    "portable_combine": Geometry(threads=64),  # a thread for each row
+    "portable_combine": Geometry(threads=32),  # one of them takes a row
     "combine": Geometry(threads=256),  # a warp for each row
     "labels": Geometry(threads=512),  # a label with its class weight takes more registers than a loss
     "reduce": Geometry(threads=1024),
@@ -39,10 +39,10 @@ GEOMETRY = {
 CPU_VARIANTS = ("rows", "stats", "gradient", "upstream")
 
 # Variants that touch no logits: one kernel serves all dtypes and options.
-STAGES_WITHOUT_LOGITS = ("combine", "labels", "reduce")
+STAGES_WITHOUT_LOGITS = ("portable_combine", "combine", "labels", "reduce")
 
 # Variants with a source of their own, which know all options as they are.
-ALONE = ("upstream", "portable", "portable_combine")
+ALONE = ("upstream", "portable")
 
 ROWS = Task("QUERN_STAGE_ROWS", 0)
 
@@ -107,7 +107,7 @@ class CrossEntropy(Operation):
         if takes_turns(key):
             return "rows" if key["variant"] == "resident" else str(key["variant"])
         if key["variant"] in ALONE:
-            return str(key["variant"]).removesuffix("_combine")
+            return str(key["variant"])
         return self.name if key["logits"] else "stages"
 
     def geometry(self, key: Key, target: Target) -> Geometry:
@@ -135,7 +135,7 @@ class CrossEntropy(Operation):
 
     def waits(self, key: Key) -> bool:
         """Plain kernels are launched alone, unless there are so many rows that a launch more does not matter."""
-        return bool(key["options"]) or not key["logits"] or str(key["variant"]).startswith("portable")
+        return bool(key["options"]) or not key["logits"] or key["variant"] == "portable"
 
     def vocab_max(self, key: Key, target: Target) -> int:
         if not isinstance(target, GpuTarget) or key["variant"] not in ("short", "resident"):

@@ -10,7 +10,3 @@ extern "C" __global__ void __launch_bounds__(256)
 cross_entropy_bf16_portable(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_portable<bf16>(problem);
 }
-extern "C" __global__ void __launch_bounds__(64)
-cross_entropy_bf16_portable_combine(const __grid_constant__ quern_cross_entropy_problem problem) {
-    run_portable_combine<bf16>(problem);
-}

@@ -4,8 +4,13 @@
  * It is compiled for each target with QUERN_EARLY_START.
  * Rendered by gen/ from templates/cross_entropy/stages.cu.j2; do not edit.
  */
+#include "kernels/cuda/cross_entropy_portable_combine.cuh"
 #include "kernels/cuda/cross_entropy_stages.cuh"
 
+extern "C" __global__ void __launch_bounds__(32)
+cross_entropy_portable_combine(const __grid_constant__ quern_cross_entropy_problem problem) {
+    run_portable_combine<32>(problem);
+}
 extern "C" __global__ void __launch_bounds__(256)
 cross_entropy_combine(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_combine<256>(problem);

@@ -105,25 +105,21 @@ ROW(cross_entropy_bf16_upstream, cross_entropy_bf16_upstream, (QUERN_BF16), QUER
 UNIT(cross_entropy_f32_portable)
 ROW(cross_entropy_f32_portable, cross_entropy_f32_portable, (QUERN_F32), QUERN_STAGE_PORTABLE, 0,
     INT64_MAX, 256, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
-ROW(cross_entropy_f32_portable, cross_entropy_f32_portable_combine, (QUERN_F32), QUERN_STAGE_PORTABLE_COMBINE, 0,
-    INT64_MAX, 64, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 #endif
 #if SELECTED(cross_entropy_f16_portable)
 UNIT(cross_entropy_f16_portable)
 ROW(cross_entropy_f16_portable, cross_entropy_f16_portable, (QUERN_F16), QUERN_STAGE_PORTABLE, 0,
     INT64_MAX, 256, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
-ROW(cross_entropy_f16_portable, cross_entropy_f16_portable_combine, (QUERN_F16), QUERN_STAGE_PORTABLE_COMBINE, 0,
-    INT64_MAX, 64, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 #endif
 #if SELECTED(cross_entropy_bf16_portable)
 UNIT(cross_entropy_bf16_portable)
 ROW(cross_entropy_bf16_portable, cross_entropy_bf16_portable, (QUERN_BF16), QUERN_STAGE_PORTABLE, 0,
     INT64_MAX, 256, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
-ROW(cross_entropy_bf16_portable, cross_entropy_bf16_portable_combine, (QUERN_BF16), QUERN_STAGE_PORTABLE_COMBINE, 0,
-    INT64_MAX, 64, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 #endif
 #if SELECTED(cross_entropy_stages)
 UNIT(cross_entropy_stages)
+ROW(cross_entropy_stages, cross_entropy_portable_combine, (QUERN_NO_DTYPE), QUERN_STAGE_PORTABLE_COMBINE, 0,
+    INT64_MAX, 32, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 ROW(cross_entropy_stages, cross_entropy_combine, (QUERN_NO_DTYPE), QUERN_STAGE_COMBINE, 0,
     INT64_MAX, 256, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 ROW(cross_entropy_stages, cross_entropy_labels, (QUERN_NO_DTYPE), QUERN_STAGE_LABELS, 0,

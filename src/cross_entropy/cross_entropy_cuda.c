@@ -122,14 +122,14 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
 
 /* ---- the other stages ---- */
 
-/* A warp for each row, or a thread. */
+/* A warp for each row. */
 static quern_status add_combine(struct launches *launches, const struct quern_cross_entropy_call *call) {
     const int place = launches->count;
     const bool is_portable = call->problem.portable_bits;
     quern_status status = add(launches, call, is_portable ? QUERN_STAGE_PORTABLE_COMBINE : QUERN_STAGE_COMBINE, call->problem.rows);
     if (place == launches->count) return status;
-    const int64_t threads = launches->list[place].ready->kernel->cuda.threads;
-    launches->list[place].blocks = quern_divide_up(call->problem.rows, is_portable ? threads : threads / 32);
+    const int64_t warps = launches->list[place].ready->kernel->cuda.threads / 32;
+    launches->list[place].blocks = quern_divide_up(call->problem.rows, warps);
     return status;
 }
 

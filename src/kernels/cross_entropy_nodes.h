@@ -37,7 +37,7 @@ QUERN_FUNCTION struct quern_row_span quern_row_span_of(int64_t first_column, int
     return span;
 }
 
-QUERN_FUNCTION void quern_row_no_nodes(quern_row_nodes *nodes) {
+QUERN_LARGE_FUNCTION void quern_row_no_nodes(quern_row_nodes *nodes) {
     float *const numbers = nodes->first_unit;
     for (size_t i = 0; i < sizeof *nodes / sizeof *numbers; i++) numbers[i] = QUERN_NO_NODE;
 }
@@ -60,26 +60,28 @@ struct quern_row_growth {
 };
 
 QUERN_FUNCTION void quern_row_open(struct quern_row_growth *growth, int64_t place) {
+    QUERN_ROLLED
     for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) growth->unit[i].sum = 0, growth->unit[i].power = 0;
     growth->is_open = place > 0, growth->next_place = place;
 }
 
 QUERN_FUNCTION void quern_row_begin(struct quern_row_growth *growth, int64_t first_column, int64_t logits_bytes) {
-    growth->tree = quern_row_tree_from((first_column + QUERN_UNIT_COLUMNS - 1) / QUERN_UNIT_COLUMNS);
+    growth->tree.end = (first_column + QUERN_UNIT_COLUMNS - 1) / QUERN_UNIT_COLUMNS, growth->tree.count = 0;
     growth->is_wrong = false, growth->neighbours_first = logits_bytes == 2;
     quern_row_open(growth, 0);
 }
 
 /* The columns of the unit, added as numbers in one origin are.  They are overwritten. */
-QUERN_FUNCTION struct quern_row_node quern_row_join_unit(struct quern_row_growth *growth) {
+QUERN_LARGE_FUNCTION struct quern_row_node quern_row_join_unit(struct quern_row_growth *growth) {
     struct quern_row_node *const unit = growth->unit;
-    int half = QUERN_UNIT_COLUMNS / 2;
-    if (growth->neighbours_first) {
-        for (int i = 0; i < half; i++) unit[i] = quern_row_join(unit[2 * i], unit[2 * i + 1]);
-        half /= 2;
+    const int all = QUERN_UNIT_COLUMNS / 2;
+    bool neighbours = growth->neighbours_first;
+    QUERN_ROLLED
+    for (int half = all; half > 0; half /= 2, neighbours = false) {
+        QUERN_ROLLED
+        for (int i = 0; i < half; i++)
+            unit[i] = quern_row_join(unit[neighbours ? 2 * i : i], unit[neighbours ? 2 * i + 1 : i + half]);
     }
-    for (; half > 0; half /= 2)
-        for (int i = 0; i < half; i++) unit[i] = quern_row_join(unit[i], unit[i + half]);
     return unit[0];
 }
 
@@ -94,15 +96,12 @@ QUERN_FUNCTION struct quern_row_node quern_row_node_at(float kept, double power)
     return node.sum > 0 ? quern_row_node_of(node.sum, node.power - 60) : node;
 }
 
-/* Adds the columns of a shared unit; whether the unit ended. */
-QUERN_FUNCTION bool quern_row_add_columns(struct quern_row_growth *growth, const float *columns, double power) {
-    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) {
-        if (columns[i] == QUERN_NO_NODE) continue;
-        if (i != growth->next_place) growth->is_wrong = true;
-        growth->unit[i] = quern_row_node_at(columns[i], power);
-        growth->is_open = true, growth->next_place = i + 1;
-    }
-    return growth->next_place == QUERN_UNIT_COLUMNS;
+/* Adds a column of a shared unit. */
+QUERN_FUNCTION void quern_row_add_column(struct quern_row_growth *growth, float kept, double power, int place) {
+    if (kept == QUERN_NO_NODE) return;
+    if (place != growth->next_place) growth->is_wrong = true;
+    growth->unit[place] = quern_row_node_at(kept, power);
+    growth->is_open = true, growth->next_place = place + 1;
 }
 
 /* Nodes that another process wrote may have any value.  An aligned one finds room: levels rise once and fall once. */
@@ -117,16 +116,22 @@ QUERN_FUNCTION double quern_row_origin_power(const quern_row_stats *stats) {
 }
 
 /* Adds the next range. */
-QUERN_FUNCTION void quern_row_add_nodes(struct quern_row_growth *growth, const quern_row_nodes *nodes,
-                                        const quern_row_stats *stats) {
+QUERN_LARGE_FUNCTION void quern_row_add_nodes(struct quern_row_growth *growth, const quern_row_nodes *nodes,
+                                              const quern_row_stats *stats) {
     const double power = quern_row_origin_power(stats);
+    const int levels = QUERN_NODE_LEVELS;
     if (isnan(stats->others) || isnan(stats->origin) || stats->origin == (double)INFINITY) growth->is_wrong = true;
-    if (quern_row_add_columns(growth, nodes->first_unit, power)) quern_row_close(growth);
-    for (int level = 0; level < QUERN_NODE_LEVELS; level++)
-        quern_row_add_node(growth, nodes->right_nodes[level], power, level);
-    for (int level = QUERN_NODE_LEVELS - 1; level >= 0; level--)
-        quern_row_add_node(growth, nodes->left_nodes[level], power, level);
-    if (quern_row_add_columns(growth, nodes->last_unit, power)) growth->is_wrong = true;
+    QUERN_ROLLED
+    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) quern_row_add_column(growth, nodes->first_unit[i], power, i);
+    if (growth->next_place == QUERN_UNIT_COLUMNS) quern_row_close(growth);
+    QUERN_ROLLED
+    for (int i = 0; i < 2 * levels; i++) {
+        const int level = i < levels ? i : 2 * levels - 1 - i;
+        quern_row_add_node(growth, i < levels ? nodes->right_nodes[level] : nodes->left_nodes[level], power, level);
+    }
+    QUERN_ROLLED
+    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) quern_row_add_column(growth, nodes->last_unit[i], power, i);
+    if (growth->next_place == QUERN_UNIT_COLUMNS) growth->is_wrong = true;
 }
 
 QUERN_FUNCTION float quern_row_kept_node(struct quern_row_node node, double power) {

@@ -40,7 +40,7 @@ struct quern_row_node {
 #define QUERN_FAR_POWER 1549082000.0  /* of QUERN_FAR_Y */
 #define QUERN_FAR_BITS 0x4E800000u
 
-QUERN_FUNCTION double quern_row_power(double y) {
+QUERN_LARGE_FUNCTION double quern_row_power(double y) {
     const double magnitude = fabs(y);
     if (magnitude <= QUERN_POWERS_REACH) return quern_nearest(y * QUERN_LOG2_E_FLOAT);
     if (magnitude <= (double)QUERN_FAR_Y) return quern_nearest(y / QUERN_LN_2_FLOAT);
@@ -72,7 +72,7 @@ QUERN_FUNCTION struct quern_row_node quern_row_node_of(double sum, double power)
 }
 
 /* A double has all bits of a sum whose second rounding, to fp32, could depend on them. */
-QUERN_FUNCTION struct quern_row_node quern_row_join(struct quern_row_node a, struct quern_row_node b) {
+QUERN_LARGE_FUNCTION struct quern_row_node quern_row_join(struct quern_row_node a, struct quern_row_node b) {
     if (a.sum == 0) return b;
     if (b.sum == 0) return a;
     const double power = a.power > b.power ? a.power : b.power;
@@ -100,7 +100,7 @@ QUERN_FUNCTION struct quern_row_tree quern_row_tree_from(int64_t first_unit) {
 }
 
 /* Adds the next node, whose place is a multiple of 2^level: a right child joins its sister. */
-QUERN_FUNCTION void quern_row_grow(struct quern_row_tree *tree, struct quern_row_node node, int level) {
+QUERN_LARGE_FUNCTION void quern_row_grow(struct quern_row_tree *tree, struct quern_row_node node, int level) {
     const int64_t end = tree->end + (INT64_C(1) << level);
     int64_t place = tree->end >> level;
     for (; place & 1 && tree->count && tree->levels[tree->count - 1] == level; place >>= 1, level++)
@@ -111,7 +111,7 @@ QUERN_FUNCTION void quern_row_grow(struct quern_row_tree *tree, struct quern_row
 }
 
 /* The root of a range that begins at 0.  Only its last nodes have no sister. */
-QUERN_FUNCTION struct quern_row_node quern_row_root(const struct quern_row_tree *tree) {
+QUERN_LARGE_FUNCTION struct quern_row_node quern_row_root(const struct quern_row_tree *tree) {
     struct quern_row_node node = {0, 0};
     for (int i = tree->count - 1; i >= 0; i--) node = quern_row_join(tree->nodes[i], node);
     return node;
@@ -127,7 +127,7 @@ QUERN_FUNCTION int quern_row_next_level(int64_t place, int64_t units) {
 /* ---- the stats of a row or of a part ---- */
 
 /* The sums of a node; without an origin where there is no exponential. */
-QUERN_FUNCTION void quern_row_set_others(quern_row_stats *stats, struct quern_row_node node) {
+QUERN_LARGE_FUNCTION void quern_row_set_others(quern_row_stats *stats, struct quern_row_node node) {
     double power = node.power;
     stats->origin = node.sum == 0 ? (double)-INFINITY : quern_row_value_at(&power);
     stats->others = quern_times_power(node.sum, node.power - power);
@@ -139,7 +139,7 @@ QUERN_FUNCTION struct quern_row_node quern_row_others(const quern_row_stats *sta
 }
 
 /* Takes the label's power for the origin if that is larger: so the label's exponential does not overflow. */
-QUERN_FUNCTION void quern_row_settle(quern_row_stats *stats) {
+QUERN_LARGE_FUNCTION void quern_row_settle(quern_row_stats *stats) {
     const double label = (double)stats->label_value;
     if (stats->has_label && label == INFINITY) stats->others = (double)NAN;
     if (!stats->has_label || !(fabs(label) < INFINITY) || isnan(stats->others)) return;

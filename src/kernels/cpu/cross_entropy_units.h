@@ -187,7 +187,10 @@ static float sum_block(const struct row *row, int64_t column, int64_t end, const
     return largest_of(&range, row, column, end);
 }
 
-static float maximum_of(const struct row *row, int64_t column, int64_t end) {
+/* What follows is once in the code of a type: it costs little beside the strides. */
+#define ONCE static __attribute__((noinline))
+
+ONCE float maximum_of(const struct row *row, int64_t column, int64_t end) {
     if (row->label < column || row->label >= end)
         return piece_maximum(row->logits + column, end - column);
     const float before = piece_maximum(row->logits + column, row->label - column);
@@ -204,7 +207,7 @@ struct units {
 };
 
 /* Takes a power for a block whose largest y is above the limit: that of the power of two nearest to exp(y). */
-static void raise_units(struct units *units, float y) {
+ONCE void raise_units(struct units *units, float y) {
     const double power = fabsf(y) < INFINITY ? quern_row_power((double)y) : 0, step = units->power - power;
     for (int64_t i = 0; i < units->count && step != 0; i++)
         units->sums[i] = (float)quern_times_power((double)units->sums[i], step);
@@ -224,7 +227,7 @@ static double origin_of(const struct units *units) {
 }
 
 /* Adds a block; returns its largest logit.  A block whose largest y turns out to be above the limit is computed again. */
-static float add_block(const struct row *row, int64_t column, int64_t end, struct units *units, float *exponentials) {
+ONCE float add_block(const struct row *row, int64_t column, int64_t end, struct units *units, float *exponentials) {
     const float inverse_temperature = row->softcap->inverse_temperature;
     if (units->limit == -INFINITY)
         raise_units(units, maximum_of(row, column, end) * inverse_temperature);
@@ -252,9 +255,6 @@ static float sum_tree(float *units, int64_t count) {
     }
     return units[0];
 }
-
-/* What follows is once in the code of a type: it costs little beside the strides. */
-#define ONCE static __attribute__((noinline))
 
 ONCE void grow_units(struct quern_row_tree *tree, struct units *units) {
     for (int64_t first = 0, count; first < units->count; first += count) {
@@ -329,7 +329,7 @@ ONCE void keep_nodes(struct units *units, int64_t unit, quern_row_nodes *nodes) 
     }
 }
 
-/* The nodes of one part of a shard.  Its stats have no sums. */
+/* The nodes of one part of a shard, beside those that are not here already.  Its stats have no sums. */
 ONCE quern_row_stats sum_shard_units(const struct row *row, int64_t part, quern_row_nodes *nodes, bool full) {
     const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
     const struct quern_row_span span = quern_row_span_of(row->problem->first_column + first, end_of_part - first,
@@ -346,7 +346,6 @@ ONCE quern_row_stats sum_shard_units(const struct row *row, int64_t part, quern_
             largest = (struct largest){logit, column, end};
     }
     raise_to_columns(row, end_of_units, end_of_part, &units, &largest);
-    quern_row_no_nodes(nodes);
     keep_columns(row, first, begin, &units, nodes->first_unit);
     keep_columns(row, end_of_units, end_of_part, &units, nodes->last_unit);
     keep_nodes(&units, span.first_unit, nodes);

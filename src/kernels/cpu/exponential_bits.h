@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) vector portable_exponential(vector 
 }
 
 /* The same of any x, with a power that is an integer of any size. */
-static inline float portable_exponential_of(float x, double power) {
+static __attribute__((noinline)) float portable_exponential_of(float x, double power) {
     static const float terms[] = QUERN_PORTABLE_TERMS;
     vector broadcast[QUERN_PORTABLE_DEGREE + 1];
     if (!(x < INFINITY)) return NAN;

@@ -472,12 +472,11 @@ template <class T> static __device__ __forceinline__ void fill_columns(char *gra
 template <class T>
 static __device__ __forceinline__ void keep_shared_columns(const portable_row<T> &row, const portable_exponential &exponential,
                                                            const portable_range &range) {
-    const int64_t place = threadIdx.x, of_tail = row.columns - range.span.tail + place;
-    if (place < range.span.head) {
-        range.nodes->first_unit[(range.first_column + place) % UNIT] = exponential.any(row.other(place)) * QUERN_NODE_OF_KEPT;
-    }
-    if (place < range.span.tail) {
-        range.nodes->last_unit[place] = exponential.any(row.other(of_tail)) * QUERN_NODE_OF_KEPT;
+    const int64_t place = threadIdx.x, of_tail = place - range.span.head, columns = row.columns - range.span.tail;
+    if (of_tail < range.span.tail) {
+        float *const kept = of_tail < 0 ? range.nodes->first_unit + (range.first_column + place) % UNIT
+                                        : range.nodes->last_unit + of_tail;
+        *kept = exponential.any(row.other(of_tail < 0 ? place : columns + of_tail)) * QUERN_NODE_OF_KEPT;
     }
 }
 
@@ -582,41 +581,6 @@ template <class T> static __device__ __forceinline__ void run_portable(const que
     } else {
         fill_columns<T>(grad, 0, problem.vocab, block.kind == QUERN_GRADIENT_NAN ? __uint_as_float(0x7fc00000u) : 0.0f);
     }
-}
-
-/* ---- the combination of shards, by one thread for each row ---- */
-
-static __device__ __forceinline__ quern_row_stats join_shards(const quern_cross_entropy_problem &problem, int64_t row,
-                                                           int64_t logits_bytes) {
-    struct quern_row_growth growth;
-    quern_row_stats stats = quern_row_nothing();
-    quern_row_begin(&growth, 0, logits_bytes);
-    for (int64_t shard = 0; shard < problem.part_count; shard++) {
-        const int64_t place = shard * problem.rows + row;
-        quern_row_add_nodes(&growth, &problem.part_nodes[place], &problem.parts[place]);
-        quern_row_take(&stats, &problem.parts[place]);
-    }
-    quern_row_finish_growth(&growth, problem.global_vocab, &stats);
-    return stats;
-}
-
-template <class T> static __device__ __forceinline__ void run_portable_combine(const quern_cross_entropy_problem &problem) {
-    const int64_t row = (blockIdx.x + blockIdx.y * (int64_t)gridDim.x) * blockDim.x + threadIdx.x;
-    join_launches();
-    if (row >= problem.rows) {
-        return;
-    }
-    const int64_t label = label_of(problem, row);
-    if (is_skipped(problem, label)) {
-        write_skipped_row(problem, row, true);
-        return;
-    }
-    const quern_row_stats stats = problem.part_nodes ? join_shards(problem, row, T::bytes) : problem.parts[row];
-    if (problem.stats) {
-        problem.stats[row] = stats;
-    }
-    const struct quern_row_values values = quern_row_values(&problem, &stats);
-    quern_row_finish(&problem, row, label, &stats, &values);
 }
 
 #endif
