@@ -6,7 +6,7 @@
  */
 #include "kernels/cuda/cross_entropy_portable.cuh"
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, PORTABLE_BLOCKS)
 cross_entropy_f32_portable(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_portable<f32>(problem);
 }

@@ -25,6 +25,7 @@
 enum {
     PORTABLE_THREADS = 256,
     PORTABLE_WARPS = PORTABLE_THREADS / 32,
+    PORTABLE_BLOCKS = 3,            /* of a multiprocessor; for more ptxas would spill registers */
     UNIT = QUERN_UNIT_COLUMNS,
     LEVELS_OF_BLOCK = 8,            /* of the node that a block sums at a time */
     NODES = 56,                     /* of a range that have no sister yet: at most two for each level */
@@ -130,11 +131,35 @@ template <class T> struct portable_row {
     }
 };
 
+/* The nodes of a range of units: those of whole rows become one, those of a shard are kept. */
+struct portable_range {
+    quern_row_nodes *nodes;         /* NULL: of a whole row */
+    int64_t first_column;
+    struct quern_row_span span;
+
+    __device__ __forceinline__ void set(const quern_cross_entropy_problem &problem, int64_t row) {
+        nodes = problem.nodes ? problem.nodes + row : NULL;
+        first_column = problem.first_column;
+        span = quern_row_span_of(first_column, problem.vocab, problem.global_vocab);
+    }
+    __device__ __forceinline__ bool has(int64_t unit, int level) const {
+        const int64_t first = unit >> level << level;
+        return first >= span.first_unit && first + (INT64_C(1) << level) <= span.end_unit;
+    }
+    /* The node of this level that has the unit, unless it is part of another node or reaches beyond the range. */
+    __device__ __forceinline__ void keep(int64_t unit, int level, float sum) const {
+        if (has(unit, level) && !has(unit, level + 1)) {
+            *quern_row_slot(nodes, unit, level) = sum * QUERN_NODE_OF_KEPT;
+        }
+    }
+};
+
 /* What the threads of a block share. */
 struct portable_block {
     float of_warp[2][PORTABLE_WARPS];
     float nodes[NODES];
     int levels[NODES];              /* of the nodes */
+    portable_range range;           /* here it takes no registers */
     double power;                   /* of the origin of the exponentials */
     enum quern_gradient_kind kind;
     struct quern_factor factor;
@@ -238,29 +263,6 @@ static __device__ __forceinline__ float sum_any_units(const portable_row<T> &row
     return mine;
 }
 
-/* The nodes of a range of units: those of whole rows become one, those of a shard are kept. */
-struct portable_range {
-    quern_row_nodes *nodes;         /* NULL: of a whole row */
-    int64_t first_column;
-    struct quern_row_span span;
-
-    __device__ __forceinline__ portable_range(const quern_cross_entropy_problem &problem, int64_t row) {
-        nodes = problem.nodes ? problem.nodes + row : NULL;
-        first_column = problem.first_column;
-        span = quern_row_span_of(first_column, problem.vocab, problem.global_vocab);
-    }
-    __device__ __forceinline__ bool has(int64_t unit, int level) const {
-        const int64_t first = unit >> level << level;
-        return first >= span.first_unit && first + (INT64_C(1) << level) <= span.end_unit;
-    }
-    /* The node of this level that has the unit, unless it is part of another node or reaches beyond the range. */
-    __device__ __forceinline__ void keep(int64_t unit, int level, float sum) const {
-        if (nodes && has(unit, level) && !has(unit, level + 1)) {
-            *quern_row_slot(nodes, unit, level) = sum * QUERN_NODE_OF_KEPT;
-        }
-    }
-};
-
 /* By one thread: adds the next node of the level of a block, which begins with the unit. */
 static __device__ __forceinline__ int grow_tree(portable_block &block, int count, int64_t unit, float node) {
     int level = LEVELS_OF_BLOCK;
@@ -291,34 +293,44 @@ static __device__ __forceinline__ float keep_tree(const portable_range &range, c
     return 0.0f;
 }
 
-/* By one thread: of the warps' nodes. */
-static __device__ __forceinline__ float sum_of_warps(const float (&of_warp)[PORTABLE_WARPS], const portable_range &range,
-                                                     int64_t first) {
-    static_assert(PORTABLE_WARPS == 8, "three levels");
-    float sum[PORTABLE_WARPS];
-#pragma unroll
-    for (int i = 0; i < PORTABLE_WARPS; i++) {
-        sum[i] = of_warp[i];
+/* The sum of a warp's units, of which its threads have one each. */
+static __device__ __forceinline__ float sum_of_warp(float sum, const portable_range &range, int64_t unit) {
+    if (range.nodes) {
+#pragma unroll 1
+        for (int level = 0; level < 5; level++) {
+            if (threadIdx.x % (1 << level) == 0) {
+                range.keep(unit, level, sum);
+            }
+            sum += __shfl_xor_sync(0xffffffffu, sum, 1 << level);
+        }
+        return sum;
     }
 #pragma unroll
-    for (int level = 5; level <= LEVELS_OF_BLOCK; level++) {
-#pragma unroll
-        for (int i = 0; i < PORTABLE_WARPS >> (level - 5); i++) {
-            if (level > 5) {
-                sum[i] = sum[2 * i] + sum[2 * i + 1];
-            }
-            if (level < LEVELS_OF_BLOCK) {
-                range.keep(first + ((int64_t)i << level), level, sum[i]);
-            }
+    for (int distance = 1; distance < 32; distance *= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+    }
+    return sum;
+}
+
+/* By one thread: of the warps' nodes, which are overwritten. */
+static __device__ __forceinline__ float sum_of_warps(float *of_warp, const portable_range &range, int64_t first) {
+#pragma unroll 1
+    for (int level = 5, count = PORTABLE_WARPS; count > 1; level++, count /= 2) {
+        for (int i = 0; range.nodes && i < count; i++) {
+            range.keep(first + ((int64_t)i << level), level, of_warp[i]);
+        }
+        for (int i = 0; i < count / 2; i++) {
+            of_warp[i] = of_warp[2 * i] + of_warp[2 * i + 1];
         }
     }
-    return sum[0];
+    return of_warp[0];
 }
 
 /* The root of the row's tree, times the scale of the exponentials; in the first thread.  By all threads. */
 template <class T>
 static __device__ __forceinline__ float sum_of_row(const portable_row<T> &row, const portable_exponential &exponential,
-                                                   const portable_range &range, portable_block &block) {
+                                                   portable_block &block) {
+    const portable_range &range = block.range;
     const int64_t begin = range.span.first_unit >> LEVELS_OF_BLOCK << LEVELS_OF_BLOCK;
     int count = 0;
     for (int64_t first = begin; first < range.span.end_unit; first += PORTABLE_THREADS) {
@@ -332,19 +344,13 @@ static __device__ __forceinline__ float sum_of_row(const portable_row<T> &row, c
             sum = sum_near_unit(row, exponential, column);
         }
         sum = is_here ? sum : 0.0f;
-#pragma unroll
-        for (int level = 0; level < 5; level++) {
-            if (threadIdx.x % (1 << level) == 0) {
-                range.keep(unit, level, sum);
-            }
-            sum += __shfl_xor_sync(0xffffffffu, sum, 1 << level);
-        }
+        sum = sum_of_warp(sum, range, unit);
         if (threadIdx.x % 32 == 0) {
             of_warp[threadIdx.x / 32] = sum;
         }
         __syncthreads();
         if (threadIdx.x == 0) {
-            const float node = sum_of_warps(block.of_warp[first >> LEVELS_OF_BLOCK & 1], range, first);
+            const float node = sum_of_warps(of_warp, range, first);
             if (!range.nodes || range.has(first, LEVELS_OF_BLOCK)) {
                 count = grow_tree(block, count, first, node);
             }
@@ -514,8 +520,11 @@ template <class T>
 static __device__ __forceinline__ quern_row_stats sum_portable_row(const quern_cross_entropy_problem &problem, int64_t number,
                                                                    const portable_row<T> &row, portable_block &block,
                                                                    double &power) {
-    const portable_range range(problem, number);
-    const float largest = largest_other(row, block);
+    const portable_range &range = block.range;
+    if (threadIdx.x == 0) {
+        block.range.set(problem, number);
+    }
+    const float largest = largest_other(row, block); /* all threads have met there */
     float sum = 0.0f;
     power = fabsf(largest) < INFINITY_F32 ? quern_row_power(largest) : 0.0;
     if (range.nodes) {
@@ -523,7 +532,7 @@ static __device__ __forceinline__ quern_row_stats sum_portable_row(const quern_c
     }
     if (largest < INFINITY_F32) {
         const portable_exponential exponential(power);
-        sum = sum_of_row(row, exponential, range, block);
+        sum = sum_of_row(row, exponential, block);
         if (range.nodes) {
             keep_shared_columns(row, exponential, range);
         }
