@@ -31,20 +31,52 @@ static unsigned char byte_of(int from, int round, int64_t at) {
     return (unsigned char)(from * 89 + round * 31 + at * 7 + at / 251 + (at >> 22) * 3);
 }
 
+/* Between multiples of 251 and of 4 MiB only `at * 7` changes: such a run is a part of a cycle of 256 bytes. */
+enum { CYCLE = 256, INVERSE_OF_7 = 183, PART = 1 << 16 };
+
+static void make_cycle(unsigned char cycle[2 * CYCLE]) {
+    for (int i = 0; i < 2 * CYCLE; i++) cycle[i] = (unsigned char)(i * 7);
+}
+
+static const unsigned char *run_of(const unsigned char *cycle, int from, int round, int64_t at, int64_t end, int64_t *bytes) {
+    const int64_t of_row = 251 - at % 251, of_block = (1 << 22) - at % (1 << 22), run = of_row < of_block ? of_row : of_block;
+    *bytes = run < end - at ? run : end - at;
+    return cycle + (unsigned char)(byte_of(from, round, at) * INVERSE_OF_7);
+}
+
+/* In parts: large memory that is taken and given back each time costs more than what is written there. */
 void transfer_pair_fill(const struct transfer_pair *pair, int round) {
-    SCOPED unsigned char *bytes = malloc((size_t)pair->bytes + 1);
-    for (int64_t at = 0; at < pair->bytes; at++) bytes[at] = byte_of(pair->rank->rank, round, at);
-    pair->place->put(pair->place->user, pair->out, bytes, pair->bytes);
-    memset(bytes, 0xee, (size_t)pair->bytes);
-    pair->place->put(pair->place->user, pair->in, bytes, pair->bytes);
+    SCOPED unsigned char *bytes = malloc(PART), *rubbish = malloc(PART);
+    unsigned char cycle[2 * CYCLE];
+    int64_t run;
+    make_cycle(cycle);
+    memset(rubbish, 0xee, PART);
+    for (int64_t first = 0; first < pair->bytes; first += PART) {
+        const int64_t end = first + PART < pair->bytes ? first + PART : pair->bytes;
+        for (int64_t at = first; at < end; at += run) {
+            const unsigned char *expected = run_of(cycle, pair->rank->rank, round, at, end, &run);
+            memcpy(bytes + (at - first), expected, (size_t)run);
+        }
+        pair->place->put(pair->place->user, (char *)pair->out + first, bytes, end - first);
+        pair->place->put(pair->place->user, (char *)pair->in + first, rubbish, end - first);
+    }
 }
 
 void transfer_pair_compare(const struct transfer_pair *pair, int round) {
-    SCOPED unsigned char *bytes = malloc((size_t)pair->bytes + 1);
-    pair->place->get(pair->place->user, bytes, pair->in, pair->bytes);
-    for (int64_t at = 0; at < pair->bytes; at++)
-        rank_check(pair->rank, bytes[at] == byte_of(pair->peer, round, at), "round %d: byte %lld of %lld is %d: expected %d", round,
-                   (long long)at, (long long)pair->bytes, bytes[at], byte_of(pair->peer, round, at));
+    SCOPED unsigned char *bytes = malloc(PART);
+    unsigned char cycle[2 * CYCLE];
+    int64_t run;
+    make_cycle(cycle);
+    for (int64_t first = 0; first < pair->bytes; first += PART) {
+        const int64_t end = first + PART < pair->bytes ? first + PART : pair->bytes;
+        pair->place->get(pair->place->user, bytes, (const char *)pair->in + first, end - first);
+        for (int64_t at = first; at < end; at += run) {
+            const unsigned char *expected = run_of(cycle, pair->peer, round, at, end, &run), *found = bytes + (at - first);
+            for (int64_t i = 0; memcmp(found, expected, (size_t)run) && i < run; i++)
+                rank_check(pair->rank, found[i] == expected[i], "round %d: byte %lld of %lld is %d: expected %d", round,
+                           (long long)(at + i), (long long)pair->bytes, found[i], expected[i]);
+        }
+    }
 }
 
 quern_status transfer_run(quern_transfer *transfer, void *stream, double timeout) {
