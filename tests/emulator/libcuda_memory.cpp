@@ -11,7 +11,7 @@ namespace emulator {
 
 namespace {
 
-constexpr size_t page = 4096;
+constexpr size_t page = 4096, many_pages = 4 << 20;
 constexpr size_t alignment = 16;  // CUDA promises 256; the widest access of a kernel needs 16, and what relies on more is found
 constexpr u8 canary = 0xc5;
 
@@ -27,9 +27,19 @@ size_t slack(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.mappi
 u8 *front_of(const Allocation &a) { return reinterpret_cast<u8 *>(a.mapping) + guard_bytes; }
 size_t lead(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.address) - front_of(a)); }
 
+// By words: an allocation has up to a page of canary.
+const u8 *first_other(const u8 *edge, size_t bytes) {
+  const u8 *end = edge + bytes;
+  u64 expected, word;
+  memset(&expected, canary, sizeof expected);
+  for (; size_t(end - edge) >= sizeof word; edge += sizeof word)
+    if (memcpy(&word, edge, sizeof word), word != expected) break;
+  return std::find_if(edge, end, [](u8 byte) { return byte != canary; });
+}
+
 // Looks at the bytes between an end and its guard page, and repairs them.
 bool edge_intact(const Allocation &a, u8 *edge, size_t bytes, bool is_front) {
-  const u8 *wrong = std::find_if(edge, edge + bytes, [](u8 byte) { return byte != canary; });
+  const u8 *wrong = first_other(edge, bytes);
   if (wrong == edge + bytes) return true;
   fprintf(stderr, "emulator: byte %zu %s the allocation of %zu bytes at %#llx was overwritten\n",
           size_t(is_front ? edge + bytes - wrong : wrong - edge), is_front ? "before" : "after the end of", a.bytes, a.address);
@@ -80,6 +90,7 @@ Result allocate(Memory kind, size_t bytes, Device *device, DevicePointer *out) {
   char *base = static_cast<char *>(mmap(nullptr, mapping, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                                         0));
   if (base == MAP_FAILED) return out_of_memory;
+  if (mapping >= many_pages) madvise(base, mapping, MADV_HUGEPAGE);  // all of it is written below: fewer faults
   mprotect(base, guard_bytes, PROT_NONE);
   mprotect(base + mapping - guard_bytes, guard_bytes, PROT_NONE);
   const size_t offset = driver().begins_at_guard ? guard_bytes : mapping - guard_bytes - used;
