@@ -126,10 +126,26 @@ def wrong_links(document: Path, text: str) -> Iterator[str]:
             yield f"the link {target}: {path.name} has no such heading"
 
 
+@functools.cache
+def roots() -> frozenset[str]:
+    return frozenset({name.split("/")[0] for name in folders()} - {"."})
+
+
+@functools.cache
+def known_names() -> frozenset[str]:
+    return frozenset(files()) | folders()
+
+
+@functools.cache
+def file_names() -> frozenset[str]:
+    """Those of the tree, and those of the files that builds and tests name."""
+    named = re.findall(r"[\w./-]+", text_of("*.ninja", "quern", "tests/*.py"))
+    return frozenset(name.rstrip("/").rpartition("/")[2] for name in (*files(), *named))
+
+
 def is_path(word: str) -> bool:
     """A word with a slash whose first part is a folder of this tree."""
-    roots = {name.split("/")[0] for name in folders()} - {"."}
-    return "/" in word and word.split("/")[0] in roots and not re.search(r"[<>$=:]", word)
+    return "/" in word and word.split("/")[0] in roots() and not re.search(r"[<>$=:]", word)
 
 
 def exists(word: str, document: Path) -> bool:
@@ -137,8 +153,8 @@ def exists(word: str, document: Path) -> bool:
         return True
     glob = re.sub(r"\b(NAME|OPERATION|TARGET|operation)\b|<\w+>", "*", word.rstrip("/"))
     inside = (document.parent.relative_to(ROOT) / glob).as_posix()
-    known = (*files(), *folders())
-    return any(fnmatch.fnmatch(name, pattern) for pattern in (glob, inside) for name in known)
+    known = known_names()
+    return any(pattern in known or re.search(r"[*?[]", pattern) and fnmatch.filter(known, pattern) for pattern in (glob, inside))
 
 
 def wrong_paths(document: Path, text: str) -> Iterator[str]:
@@ -149,16 +165,15 @@ def wrong_paths(document: Path, text: str) -> Iterator[str]:
         if is_path(word) and not exists(word, document):
             yield f"there is no {word}"
         bare = re.fullmatch(rf"\w[\w.-]*\.({SUFFIXES.replace(' ', '|')})", word)
-        if bare and word not in FOREIGN_FILES and word not in {Path(name).name for name in files()}:
-            if word not in {Path(name).name for name in re.findall(r"[\w./-]+", text_of("*.ninja", "quern", "tests/*.py"))}:
-                yield f"there is no file {word}"
+        if bare and word not in FOREIGN_FILES and word not in file_names():
+            yield f"there is no file {word}"
 
 
 def wrong_symbols(document: Path, text: str) -> Iterator[str]:
     for name in sorted(set(re.findall(r"\b(?:quern|QUERN)_\w+\b(?!\*)", text))):
         if document.name == "CHANGELOG.md" and re.search(rf"replaces {name}\b", text):
             continue  # a former name
-        if name not in header_words() | words_of_sources():
+        if name not in header_words() and name not in words_of_sources():
             yield f"there is no {name}"
 
 

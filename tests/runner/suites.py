@@ -9,6 +9,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "suites"
@@ -45,5 +46,6 @@ def read_suite(path: Path) -> Suite:
                  tuple((found["operations"] or "").split(", ")) if found["operations"] else (), not found["plain"])
 
 
+@cache
 def read_suites(folder: Path = FOLDER) -> list[Suite]:
     return [read_suite(path) for path in sorted(folder.glob("*.c"))]
