@@ -27,13 +27,18 @@ size_t slack(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.mappi
 u8 *front_of(const Allocation &a) { return reinterpret_cast<u8 *>(a.mapping) + guard_bytes; }
 size_t lead(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.address) - front_of(a)); }
 
-// By words: an allocation has up to a page of canary.
+// By blocks: an allocation has up to a page of canary.
 const u8 *first_other(const u8 *edge, size_t bytes) {
+  constexpr size_t words = 16;
   const u8 *end = edge + bytes;
-  u64 expected, word;
+  u64 expected, block[words];
   memset(&expected, canary, sizeof expected);
-  for (; size_t(end - edge) >= sizeof word; edge += sizeof word)
-    if (memcpy(&word, edge, sizeof word), word != expected) break;
+  for (; size_t(end - edge) >= sizeof block; edge += sizeof block) {
+    u64 differing = 0;
+    memcpy(block, edge, sizeof block);
+    for (size_t i = 0; i < words; i++) differing |= block[i] ^ expected;
+    if (differing) break;
+  }
   return std::find_if(edge, end, [](u8 byte) { return byte != canary; });
 }
 
