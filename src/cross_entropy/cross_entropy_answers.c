@@ -115,7 +115,7 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
 /* A block for each row, or one for all.  Blocks that take rows in turns are fewer, so that one of them has two. */
 static unsigned blocks_of(const struct quern_kernel *kernel) {
     if (kernel->cuda.elements) return ROWS - 1;
-    return kernel->key.cross_entropy.stage <= QUERN_STAGE_PORTABLE ? ROWS : 1;
+    return kernel->key.cross_entropy.stage <= QUERN_STAGE_PORTABLE_COMBINE ? ROWS : 1;
 }
 
 static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {

@@ -101,21 +101,21 @@ int nanosleep(const struct timespec *wanted, struct timespec *left) {
 }
 
 /* A nap takes longer than NCCL for most groups. */
-static void count_naps(struct nccl_side *side, bool sleeps) {
+static void count_naps(struct rank *rank, struct nccl_side *side, bool sleeps) {
     naps = 0;
-    for (int i = 0; i < 3; i++) rank_ok(side->rank, quern_barrier(side->group, NULL, side->stream));
-    rank_check(side->rank, (naps > 0) == sleeps, "%d naps", naps);
+    for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    rank_check(rank, (naps > 0) == sleeps, "%d naps", naps);
     cuda_ok(side, stream_synchronize(side->stream));
 }
 
 TEST_SIDE(nccl_group, what_is_ready_soon_is_awaited_without_a_nap, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
           .nccl = "group:asks=50") {
-    count_naps(side, false);
+    count_naps(rank, side, false);
 }
 
 TEST_SIDE(nccl_group, what_is_ready_late_is_awaited_in_naps, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
           .nccl = "group:asks=80") {
-    count_naps(side, true);
+    count_naps(rank, side, true);
 }
 
 TEST_SIDE(nccl_group, many_barriers_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
