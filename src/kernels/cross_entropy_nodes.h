@@ -10,15 +10,16 @@
 
 #include "kernels/cross_entropy_tree.h"
 
-#define QUERN_NODE_SCALE 0x1p60
+/* Nodes are kept times 2^QUERN_NODE_BIAS; those that are not here are -1. */
+enum { QUERN_NODE_BIAS = 60 };
 #define QUERN_NO_NODE -1.0f
 
-/* Of an exponential that is kept times 2^QUERN_EXPONENTIAL_BIAS. */
+/* From 2^QUERN_EXPONENTIAL_BIAS to that. */
 #define QUERN_NODE_OF_KEPT 0x1p-36f
 
 #ifndef __CUDACC__
 _Static_assert(sizeof(quern_row_nodes) == (2 * QUERN_UNIT_COLUMNS + 2 * QUERN_NODE_LEVELS) * sizeof(float), "no other numbers");
-_Static_assert(QUERN_NODE_SCALE == QUERN_NODE_OF_KEPT / QUERN_EXPONENTIAL_UNBIAS, "one scale is that of the other");
+_Static_assert(QUERN_NODE_BIAS - QUERN_EXPONENTIAL_BIAS == -36, "the exponent of QUERN_NODE_OF_KEPT");
 #endif
 
 /* ---- which units and columns a shard, or a part, has alone ---- */
@@ -93,7 +94,7 @@ QUERN_FUNCTION void quern_row_close(struct quern_row_growth *growth) {
 
 QUERN_FUNCTION struct quern_row_node quern_row_node_at(float kept, double power) {
     const struct quern_row_node node = quern_row_node_of((double)kept, power);
-    return node.sum > 0 ? quern_row_node_of(node.sum, node.power - 60) : node;
+    return node.sum > 0 ? quern_row_node_of(node.sum, node.power - QUERN_NODE_BIAS) : node;
 }
 
 /* Adds a column of a shared unit. */
@@ -135,7 +136,7 @@ QUERN_LARGE_FUNCTION void quern_row_add_nodes(struct quern_row_growth *growth, c
 }
 
 QUERN_FUNCTION float quern_row_kept_node(struct quern_row_node node, double power) {
-    return (float)quern_times_power(node.sum, node.power - power + 60);
+    return (float)quern_times_power(node.sum, node.power - power + QUERN_NODE_BIAS);
 }
 
 /* The nodes of the ranges but for the columns of the first unit, and their stats, relative to the power of an origin. */
