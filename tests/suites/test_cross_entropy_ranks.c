@@ -80,7 +80,7 @@ static void run_steps(struct rank *rank, quern_group *group, quern_cross_entropy
     free(workspace);
 }
 
-/* Not on the stack of a thread. */
+/* Too large for a stack. */
 struct memory {
     float logits[ROWS][VOCAB];
     struct results whole, shared;
@@ -105,5 +105,5 @@ static void compare_with_one_call(struct rank *rank, quern_group *group) {
 
 Test(cross_entropy_ranks, have_the_bits_of_one_call) {
     for (int ranks = 1; ranks <= MOST_SHARDS; ranks *= 2)
-        check_ranks(.kind = RANK_BOTH, .count = ranks, .in_group = compare_with_one_call);
+        check_ranks(.kind = RANK_PROCESSES, .count = ranks, .in_group = compare_with_one_call);
 }
