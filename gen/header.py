@@ -45,6 +45,7 @@ class Header:
     enums: dict[str, dict[str, int]] = field(default_factory=dict)
     structs: dict[str, tuple[Variable, ...]] = field(default_factory=dict)
     handles: list[str] = field(default_factory=list)                # structs whose fields are private
+    announced: list[str] = field(default_factory=list)              # structs that are used before they are declared
     callbacks: list[Function] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
 
@@ -102,6 +103,8 @@ class Reader:
     def specifier(self) -> tuple[str, bool]:
         """A type without its declarator, and whether it is const."""
         const = self.takes("const")
+        if self.takes("struct"):
+            return self.take(*self.header.announced), const
         base = self.take()
         named = [*self.header.enums, *self.header.structs, *self.header.handles, *(each.name for each in self.header.callbacks)]
         if base not in BASES and base not in named:
@@ -183,6 +186,8 @@ class Reader:
             self.typedef()
         elif self.takes("enum"):
             self.header.constants.update(self.enumerators())
+        elif self.takes("struct"):
+            self.header.announced.append(self.take())
         else:
             base, const = self.specifier()
             pointers = []

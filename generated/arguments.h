@@ -72,7 +72,10 @@
     X(quern_linear_cross_entropy_args, weight_stride, INT64) \
     X(quern_linear_cross_entropy_args, d_hidden_stride, INT64) \
     X(quern_linear_cross_entropy_args, d_weight_stride, INT64) \
-    X(quern_linear_cross_entropy_args, chunk_rows, INT64)
+    X(quern_linear_cross_entropy_args, chunk_rows, INT64) \
+    X(quern_linear_cross_entropy_args, d_weight_dtype, DTYPE) \
+    X(quern_linear_cross_entropy_args, bias_dtype, DTYPE) \
+    X(quern_linear_cross_entropy_args, shard_count, INT64)
 #define QUERN_ARGUMENTS_OF_quern_adam_args(X) \
     X(quern_adam_args, tensor_size, UINT32) \
     X(quern_adam_args, param_dtype, DTYPE) \

@@ -23,6 +23,7 @@
     X(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT) \
     X(quern_ragged_sizes_args, QUERN_RAGGED_SIZES_ARGS_INIT) \
     X(quern_collective_args, QUERN_COLLECTIVE_ARGS_INIT) \
+    X(quern_group_gather_args, QUERN_GROUP_GATHER_ARGS_INIT) \
     X(quern_quantize_chunks_args, QUERN_QUANTIZE_CHUNKS_ARGS_INIT) \
     X(quern_device_view, QUERN_DEVICE_VIEW_INIT) \
     X(quern_transfer_args, QUERN_TRANSFER_ARGS_INIT)

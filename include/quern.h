@@ -661,12 +661,12 @@ QUERN_API quern_status quern_portable_hash(quern_device *device, uint64_t *hash)
 
 /*
  * One matrix product: C = A * B or, with accumulate, C += A * B.  All matrices are row-major, in the memory of the device, with a
- * stride in elements from one row to the next.  A transposed operand is stored as its transpose.  Sums are fp32 or better and are
- * rounded to c_dtype once.
+ * stride in elements from one row to the next.  A transposed operand is stored as its transpose.  Sums, those with C as well, are fp32
+ * or better and are rounded to c_dtype once.
  */
 typedef struct quern_gemm_args {
     uint32_t size;
-    int32_t accumulate;             /* 1: C += A * B, c_dtype is F32; 0: C = A * B */
+    int32_t accumulate;             /* 1: C += A * B; 0: C = A * B */
     int64_t m, n, k;                /* A is [m, k], B [k, n], C [m, n] */
     const void *a;
     const void *b;
@@ -687,6 +687,18 @@ QUERN_API void quern_gemm_args_init(quern_gemm_args *args);
  * ends the calling operation, which returns it.
  */
 typedef quern_status (*quern_gemm)(void *user, const quern_gemm_args *args, void *stream);
+
+/*
+ * The engine's exchange between the ranks of a vocab's shards: mine has `bytes` bytes of this rank, a multiple of 4, and all gets
+ * those of each rank in the order of the shards' columns, this rank's included.  Both are in the memory of the device and apart.  On a
+ * GPU it works in the order of the stream.  The library calls it from the thread that called the library.  Any status other than
+ * QUERN_OK ends the calling operation, which returns it.
+ */
+typedef quern_status (*quern_gather)(void *user, const void *mine, void *all, size_t bytes, void *stream);
+
+/* The type of quern_accumulate, which only programs link that name it. */
+struct quern_accumulate_args;
+typedef quern_status (*quern_accumulator)(quern_device *device, const struct quern_accumulate_args *args, void *stream);
 
 /* A BLAS opened at run time. */
 typedef struct quern_blas quern_blas;
@@ -713,21 +725,30 @@ QUERN_API quern_status quern_blas_gemm(void *blas, const quern_gemm_args *args, 
  * The last layer of a language model and its loss, in chunks of rows.  For each chunk: logits = hidden * weight^T are computed,
  * replaced by their gradient in place, and multiplied into d_hidden and d_weight.  The logits of chunk_rows rows are in memory at a
  * time.  Results equal those of the same products and quern_cross_entropy over all rows at once, except for the order in which
- * d_weight is summed over the chunks, in fp32.
+ * d_weight and d_bias are summed over the chunks, in fp32.  They are rounded once, at the end.
  * Source of the idea: Liger Kernel's fused linear cross-entropy (Hsu et al. 2024).
+ *
+ * A bias is added to the logits before they are rounded: a product of a column of ones and the bias writes the logits, and hidden *
+ * weight^T is added to them, in their dtype.  d_bias is the product of a row of ones and the gradient.
+ *
+ * With shard_count the vocab is distributed over so many ranks: weight, bias, class_weights and their gradients have the columns
+ * [first_column, first_column + vocab) of global_vocab.  For each chunk gather exchanges the stats of the rows, 64 bytes each, and
+ * with portable bits their nodes, 464 bytes each.  Every rank gets the same loss and outputs of the rows, and adds its columns'
+ * share to d_hidden: the engine sums d_hidden over the ranks.  All ranks need the same rows, labels, options, width, chunk_rows and
+ * shard_count.  A rank whose call fails leaves the others in their gather, until that fails.
  */
 typedef struct quern_linear_cross_entropy_args {
     uint32_t size;
     quern_dtype hidden_dtype;       /* F32, F16 or BF16: of hidden and d_hidden */
     quern_dtype weight_dtype;       /* F32, F16 or BF16 */
-    int32_t accumulate_weight;      /* 1: the product is added to d_weight; 0: d_weight is overwritten */
+    int32_t accumulate_weight;      /* 1: the products are added to d_weight and d_bias; 0: these are overwritten */
 
     /*
      * The loss, which the initialiser of this struct initialises too.  logits_dtype is the type in which the logits of a chunk
      * are stored; rows, vocab, labels and all options and outputs keep their meaning.  logits, grad, stats, logits_stride,
-     * grad_stride, padded_vocab, first_column and global_vocab must be NULL or 0.  With strict_labels on a GPU the logits of a row
-     * whose label is out of range are replaced by a gradient of 0, since the products read them: the row's d_hidden is 0 and it
-     * adds nothing to d_weight.
+     * nodes, grad_stride and padded_vocab must be NULL or 0, and without shard_count first_column and global_vocab.  With
+     * strict_labels on a GPU the logits of a row whose label is out of range are replaced by a gradient of 0, since the products read
+     * them: the row's d_hidden is 0 and it adds nothing to d_weight and d_bias.
      */
     quern_cross_entropy_args loss;
 
@@ -738,12 +759,25 @@ typedef struct quern_linear_cross_entropy_args {
     int64_t weight_stride;
     void *d_hidden;                 /* [rows, width]; NULL: not computed; may equal hidden */
     int64_t d_hidden_stride;
-    float *d_weight;                /* [vocab, width]; NULL: not computed */
+    void *d_weight;                 /* [vocab, width]; NULL: not computed */
     int64_t d_weight_stride;
     int64_t chunk_rows;             /* 0: chosen so that the logits of a chunk have about as many elements as hidden */
     quern_gemm gemm;                /* the matrix product, required: the engine's own, or quern_blas_gemm.  Called up to three times
-                                       per chunk: logits, d_weight, d_hidden */
+                                       per chunk: logits, d_weight, d_hidden; with a bias five times */
     void *gemm_user;                /* the first argument of gemm: the quern_blas for quern_blas_gemm */
+
+    quern_dtype d_weight_dtype;     /* F32 or BF16; NO_DTYPE: F32.  BF16: d_weight_stride is the width.  The sum of several chunks is
+                                       kept in the workspace, 4 bytes an element, and rounded by `accumulate`.  With one chunk and
+                                       accumulate_weight the product is added to a C of BF16 */
+    quern_dtype bias_dtype;         /* logits_dtype, or any with F32 logits; NO_DTYPE: bias and d_bias are NULL */
+    quern_accumulator accumulate;   /* quern_accumulate, with QUERN_ADAM prepared: for the sum of a BF16 d_weight in several chunks */
+    const void *bias;               /* [vocab]; NULL: none */
+    float *d_bias;                  /* [vocab]; NULL: not computed */
+
+    int64_t shard_count;            /* ranks that share the vocab, at most global_vocab; 0: the call has the whole vocab.  A mean with
+                                       class_weights is not supported */
+    quern_gather gather;            /* required by shard_count: the engine's own, or quern_group_gather */
+    void *gather_user;              /* the first argument of gather */
 } quern_linear_cross_entropy_args;
 
 #define QUERN_LINEAR_CROSS_ENTROPY_ARGS_DEFAULTS(set) \
@@ -755,8 +789,8 @@ typedef struct quern_linear_cross_entropy_args {
 QUERN_API void quern_linear_cross_entropy_args_init(quern_linear_cross_entropy_args *args);
 
 /*
- * Writes the bytes of workspace: the logits of a chunk, and the workspace of the loss.  Pointers in args may still be NULL.
- * Thread-safe.
+ * Writes the bytes of workspace: the logits of a chunk, what is named above, and the workspace of the loss.  Pointers in args may
+ * still be NULL.  Thread-safe.
  * Errors: 1xxx about the arguments.
  */
 QUERN_API quern_status quern_linear_cross_entropy_workspace(const quern_device *device, const quern_linear_cross_entropy_args *args,
@@ -1871,6 +1905,30 @@ QUERN_API quern_status quern_all_reduce(quern_group *group, const quern_collecti
 QUERN_API quern_status quern_broadcast(quern_group *group, const quern_collective_args *args, void *workspace,
                                        size_t workspace_bytes, void *stream);
 
+/* The first argument of quern_group_gather. */
+typedef struct quern_group_gather_args {
+    uint32_t size;
+    quern_group *group;
+    quern_collective_args collective;   /* its members, multiprocessors and timeout; the gather sets the other fields in a copy */
+    void *workspace;                    /* that of quern_collective_workspace for dtype F32 and count bytes / 4 */
+    size_t workspace_bytes;
+} quern_group_gather_args;
+
+#define QUERN_GROUP_GATHER_ARGS_DEFAULTS(set) \
+    set(collective, QUERN_NESTED_INIT(quern_collective_args, QUERN_COLLECTIVE_ARGS_DEFAULTS))
+#define QUERN_GROUP_GATHER_ARGS_INIT QUERN_STRUCT_INIT(quern_group_gather_args, QUERN_GROUP_GATHER_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_GROUP_GATHER_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_group_gather_args_init(quern_group_gather_args *args);
+
+/*
+ * A quern_gather over the members of a group, by quern_all_gather: the shards' columns ascend with the ranks of the members.  args
+ * points to a quern_group_gather_args.  On GPUs of one host `all` is then symmetric memory at one place everywhere, if bytes is more
+ * than 128 KiB divided by the ranks.  quern_linear_cross_entropy gathers into the beginning of its workspace, which can be that.
+ * Errors: QUERN_INVALID_ARGUMENT, if bytes is not a multiple of 4; those of quern_all_gather.
+ */
+QUERN_API quern_status quern_group_gather(void *args, const void *mine, void *all, size_t bytes, void *stream);
+
 /* ---- quantised chunks ---- */
 
 /*
@@ -2154,6 +2212,7 @@ QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_sizes_args, QUERN_RAGGED_SIZES_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_collective_args, QUERN_COLLECTIVE_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_group_gather_args, QUERN_GROUP_GATHER_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_quantize_chunks_args, QUERN_QUANTIZE_CHUNKS_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_device_view, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_transfer_args, QUERN_TRANSFER_ARGS_DEFAULTS)

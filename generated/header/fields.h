@@ -85,7 +85,15 @@
     ROW(quern_linear_cross_entropy_args, d_weight_stride) \
     ROW(quern_linear_cross_entropy_args, chunk_rows) \
     ROW(quern_linear_cross_entropy_args, gemm) \
-    ROW(quern_linear_cross_entropy_args, gemm_user)
+    ROW(quern_linear_cross_entropy_args, gemm_user) \
+    ROW(quern_linear_cross_entropy_args, d_weight_dtype) \
+    ROW(quern_linear_cross_entropy_args, bias_dtype) \
+    ROW(quern_linear_cross_entropy_args, accumulate) \
+    ROW(quern_linear_cross_entropy_args, bias) \
+    ROW(quern_linear_cross_entropy_args, d_bias) \
+    ROW(quern_linear_cross_entropy_args, shard_count) \
+    ROW(quern_linear_cross_entropy_args, gather) \
+    ROW(quern_linear_cross_entropy_args, gather_user)
 
 #define FIELDS_OF_quern_adam_tensor(ROW) \
     ROW(quern_adam_tensor, param) \
@@ -294,6 +302,12 @@
     ROW(quern_collective_args, member_count) \
     ROW(quern_collective_args, multiprocessors) \
     ROW(quern_collective_args, timeout)
+
+#define FIELDS_OF_quern_group_gather_args(ROW) \
+    ROW(quern_group_gather_args, group) \
+    ROW(quern_group_gather_args, collective) \
+    ROW(quern_group_gather_args, workspace) \
+    ROW(quern_group_gather_args, workspace_bytes)
 
 #define FIELDS_OF_quern_quantize_chunks_args(ROW) \
     ROW(quern_quantize_chunks_args, input_dtype) \

@@ -454,6 +454,16 @@ typedef struct {
     void *stream;
 } quern_broadcast__parameters;
 typedef struct {
+    quern_group_gather_args *args;
+} quern_group_gather_args_init__parameters;
+typedef struct {
+    void *args;
+    void *mine;
+    void *all;
+    size_t bytes;
+    void *stream;
+} quern_group_gather__parameters;
+typedef struct {
     quern_quantize_chunks_args *args;
 } quern_quantize_chunks_args_init__parameters;
 typedef struct {

@@ -131,6 +131,9 @@ DECLARE_EXTENT(quern_linear_cross_entropy_args, weight)
 DECLARE_EXTENT(quern_linear_cross_entropy_args, d_hidden)
 DECLARE_EXTENT(quern_linear_cross_entropy_args, d_weight)
 DECLARE_EXTENT(quern_linear_cross_entropy_args, gemm_user)
+DECLARE_EXTENT(quern_linear_cross_entropy_args, bias)
+DECLARE_EXTENT(quern_linear_cross_entropy_args, d_bias)
+DECLARE_EXTENT(quern_linear_cross_entropy_args, gather_user)
 static const struct field fields_of_quern_linear_cross_entropy_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_linear_cross_entropy_args, size), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->size},
     {.name = "hidden_dtype", .kind = ENUM, .offset = offsetof(quern_linear_cross_entropy_args, hidden_dtype), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->hidden_dtype, VALUES(quern_dtype)},
@@ -149,8 +152,16 @@ static const struct field fields_of_quern_linear_cross_entropy_args[] = {
     {.name = "chunk_rows", .kind = INTEGER, .offset = offsetof(quern_linear_cross_entropy_args, chunk_rows), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->chunk_rows},
     {.name = "gemm", .kind = CALLBACK, .offset = offsetof(quern_linear_cross_entropy_args, gemm), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->gemm},
     {.name = "gemm_user", .kind = MEMORY, .offset = offsetof(quern_linear_cross_entropy_args, gemm_user), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->gemm_user, .extent = extent_of_quern_linear_cross_entropy_args__gemm_user},
+    {.name = "d_weight_dtype", .kind = ENUM, .offset = offsetof(quern_linear_cross_entropy_args, d_weight_dtype), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->d_weight_dtype, VALUES(quern_dtype)},
+    {.name = "bias_dtype", .kind = ENUM, .offset = offsetof(quern_linear_cross_entropy_args, bias_dtype), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->bias_dtype, VALUES(quern_dtype)},
+    {.name = "accumulate", .kind = CALLBACK, .offset = offsetof(quern_linear_cross_entropy_args, accumulate), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->accumulate},
+    {.name = "bias", .kind = MEMORY, .offset = offsetof(quern_linear_cross_entropy_args, bias), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->bias, .is_const = 1, .extent = extent_of_quern_linear_cross_entropy_args__bias},
+    {.name = "d_bias", .kind = MEMORY, .offset = offsetof(quern_linear_cross_entropy_args, d_bias), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->d_bias, .extent = extent_of_quern_linear_cross_entropy_args__d_bias},
+    {.name = "shard_count", .kind = INTEGER, .offset = offsetof(quern_linear_cross_entropy_args, shard_count), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->shard_count},
+    {.name = "gather", .kind = CALLBACK, .offset = offsetof(quern_linear_cross_entropy_args, gather), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->gather},
+    {.name = "gather_user", .kind = MEMORY, .offset = offsetof(quern_linear_cross_entropy_args, gather_user), .bytes = sizeof((quern_linear_cross_entropy_args *)0)->gather_user, .extent = extent_of_quern_linear_cross_entropy_args__gather_user},
 };
-static const struct record record_of_quern_linear_cross_entropy_args = {"quern_linear_cross_entropy_args", sizeof(quern_linear_cross_entropy_args), fields_of_quern_linear_cross_entropy_args, 17};
+static const struct record record_of_quern_linear_cross_entropy_args = {"quern_linear_cross_entropy_args", sizeof(quern_linear_cross_entropy_args), fields_of_quern_linear_cross_entropy_args, 25};
 DECLARE_EXTENT(quern_adam_tensor, param)
 DECLARE_EXTENT(quern_adam_tensor, grad)
 DECLARE_EXTENT(quern_adam_tensor, m)
@@ -452,6 +463,15 @@ static const struct field fields_of_quern_collective_args[] = {
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_collective_args, timeout), .bytes = sizeof((quern_collective_args *)0)->timeout},
 };
 static const struct record record_of_quern_collective_args = {"quern_collective_args", sizeof(quern_collective_args), fields_of_quern_collective_args, 11};
+DECLARE_EXTENT(quern_group_gather_args, workspace)
+static const struct field fields_of_quern_group_gather_args[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_group_gather_args, size), .bytes = sizeof((quern_group_gather_args *)0)->size},
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_group_gather_args, group), .bytes = sizeof((quern_group_gather_args *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "collective", .kind = STRUCT, .offset = offsetof(quern_group_gather_args, collective), .bytes = sizeof((quern_group_gather_args *)0)->collective, .record = &record_of_quern_collective_args},
+    {.name = "workspace", .kind = MEMORY, .offset = offsetof(quern_group_gather_args, workspace), .bytes = sizeof((quern_group_gather_args *)0)->workspace, .extent = extent_of_quern_group_gather_args__workspace},
+    {.name = "workspace_bytes", .kind = INTEGER, .offset = offsetof(quern_group_gather_args, workspace_bytes), .bytes = sizeof((quern_group_gather_args *)0)->workspace_bytes},
+};
+static const struct record record_of_quern_group_gather_args = {"quern_group_gather_args", sizeof(quern_group_gather_args), fields_of_quern_group_gather_args, 5};
 DECLARE_EXTENT(quern_quantize_chunks_args, input)
 DECLARE_EXTENT(quern_quantize_chunks_args, output)
 DECLARE_EXTENT(quern_quantize_chunks_args, ready)
@@ -1208,6 +1228,23 @@ static const struct field fields_of_quern_broadcast__parameters[] = {
     {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_broadcast__parameters, stream), .bytes = sizeof((quern_broadcast__parameters *)0)->stream, .extent = extent_of_quern_broadcast__parameters__stream},
 };
 static const struct record record_of_quern_broadcast__parameters = {"quern_broadcast__parameters", sizeof(quern_broadcast__parameters), fields_of_quern_broadcast__parameters, 5};
+DECLARE_EXTENT(quern_group_gather_args_init__parameters, args)
+static const struct field fields_of_quern_group_gather_args_init__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_group_gather_args_init__parameters, args), .bytes = sizeof((quern_group_gather_args_init__parameters *)0)->args, .extent = extent_of_quern_group_gather_args_init__parameters__args},
+};
+static const struct record record_of_quern_group_gather_args_init__parameters = {"quern_group_gather_args_init__parameters", sizeof(quern_group_gather_args_init__parameters), fields_of_quern_group_gather_args_init__parameters, 1};
+DECLARE_EXTENT(quern_group_gather__parameters, args)
+DECLARE_EXTENT(quern_group_gather__parameters, mine)
+DECLARE_EXTENT(quern_group_gather__parameters, all)
+DECLARE_EXTENT(quern_group_gather__parameters, stream)
+static const struct field fields_of_quern_group_gather__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_group_gather__parameters, args), .bytes = sizeof((quern_group_gather__parameters *)0)->args, .extent = extent_of_quern_group_gather__parameters__args},
+    {.name = "mine", .kind = MEMORY, .offset = offsetof(quern_group_gather__parameters, mine), .bytes = sizeof((quern_group_gather__parameters *)0)->mine, .is_const = 1, .extent = extent_of_quern_group_gather__parameters__mine},
+    {.name = "all", .kind = MEMORY, .offset = offsetof(quern_group_gather__parameters, all), .bytes = sizeof((quern_group_gather__parameters *)0)->all, .extent = extent_of_quern_group_gather__parameters__all},
+    {.name = "bytes", .kind = INTEGER, .offset = offsetof(quern_group_gather__parameters, bytes), .bytes = sizeof((quern_group_gather__parameters *)0)->bytes},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_group_gather__parameters, stream), .bytes = sizeof((quern_group_gather__parameters *)0)->stream, .extent = extent_of_quern_group_gather__parameters__stream},
+};
+static const struct record record_of_quern_group_gather__parameters = {"quern_group_gather__parameters", sizeof(quern_group_gather__parameters), fields_of_quern_group_gather__parameters, 5};
 DECLARE_EXTENT(quern_quantize_chunks_args_init__parameters, args)
 static const struct field fields_of_quern_quantize_chunks_args_init__parameters[] = {
     {.name = "args", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args_init__parameters, args), .bytes = sizeof((quern_quantize_chunks_args_init__parameters *)0)->args, .extent = extent_of_quern_quantize_chunks_args_init__parameters__args},
@@ -1727,6 +1764,15 @@ static uint64_t call_quern_broadcast(const void *parameters) {
     const quern_broadcast__parameters *p = parameters;
     return (uint64_t)quern_broadcast(p->group, p->args, p->workspace, p->workspace_bytes, p->stream);
 }
+static uint64_t call_quern_group_gather_args_init(const void *parameters) {
+    const quern_group_gather_args_init__parameters *p = parameters;
+    quern_group_gather_args_init(p->args);
+    return 0;
+}
+static uint64_t call_quern_group_gather(const void *parameters) {
+    const quern_group_gather__parameters *p = parameters;
+    return (uint64_t)quern_group_gather(p->args, p->mine, p->all, p->bytes, p->stream);
+}
 static uint64_t call_quern_quantize_chunks_args_init(const void *parameters) {
     const quern_quantize_chunks_args_init__parameters *p = parameters;
     quern_quantize_chunks_args_init(p->args);
@@ -1893,6 +1939,8 @@ static const struct function functions[] = {
     {"quern_reduce_scatter", &record_of_quern_reduce_scatter__parameters, call_quern_reduce_scatter, STATUS},
     {"quern_all_reduce", &record_of_quern_all_reduce__parameters, call_quern_all_reduce, STATUS},
     {"quern_broadcast", &record_of_quern_broadcast__parameters, call_quern_broadcast, STATUS},
+    {"quern_group_gather_args_init", &record_of_quern_group_gather_args_init__parameters, call_quern_group_gather_args_init, NOTHING},
+    {"quern_group_gather", &record_of_quern_group_gather__parameters, call_quern_group_gather, STATUS},
     {"quern_quantize_chunks_args_init", &record_of_quern_quantize_chunks_args_init__parameters, call_quern_quantize_chunks_args_init, NOTHING},
     {"quern_quantize_chunks_workspace", &record_of_quern_quantize_chunks_workspace__parameters, call_quern_quantize_chunks_workspace, STATUS},
     {"quern_quantize_chunks", &record_of_quern_quantize_chunks__parameters, call_quern_quantize_chunks, STATUS},

@@ -113,9 +113,6 @@ static quern_status check_product(const quern_device *device, const quern_gemm_a
         status = check_matrix(device, &matrices[i]);
         if (status == QUERN_OK) ranges[i] = range_of(&matrices[i], i == 2 ? QUERN_WRITTEN : QUERN_READ);
     }
-    if (status == QUERN_OK && args->accumulate && args->c_dtype != QUERN_F32)
-        status = quern_fail(device, QUERN_INVALID_DTYPE, "args.c_dtype is %s with accumulate: expected f32",
-                            quern_dtype_name(args->c_dtype));
     return status == QUERN_OK ? quern_check_apart(device, NULL, ranges, NULL, 3) : status;
 }
 

@@ -45,7 +45,7 @@ struct quern_cross_entropy_call {
     unsigned tasks;                     /* QUERN_ALL_TASKS or a subset */
     quern_cross_entropy_args args;       /* with defaults filled in */
     const quern_row_stats *shards;       /* combine: [shard_count, rows] */
-    int64_t shard_count;
+    int64_t shard_count;                 /* combine, and the last layer; 0: it has the whole vocab */
     void *stream;
     bool is_full;                        /* an option is on that only full kernels implement */
     struct quern_cross_entropy_problem problem;
@@ -122,6 +122,11 @@ void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *works
 /* Runs the tasks of an initialised call on its device. */
 quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call);
 
+/* ---- cross_entropy_rows.c ---- */
+
+/* Moves the pointers of a problem past its first rows, but not those of the workspace: stats and parts. */
+void quern_cross_entropy_skip_rows(struct quern_cross_entropy_problem *problem, int64_t rows);
+
 /* ---- cross_entropy_select.c: the choice of a kernel for a stage of a call ---- */
 
 /* A kernel for one stage of the call. */
@@ -159,5 +164,22 @@ bool quern_cross_entropy_serves_call(const struct quern_kernel *kernel);
 /* ---- cross_entropy_show.c: what calls of cross-entropy show of their tensors to those who look: see runtime/look.h ---- */
 
 extern const struct quern_view quern_cross_entropy_views[QUERN_STEPS];  /* of a struct quern_cross_entropy_call */
+
+/* ---- linear_cross_entropy_arguments.c: checks of the arguments of the last layer ---- */
+
+/* Fills in the defaults, the rows of a chunk among them, and checks everything but pointers. */
+quern_status quern_linear_cross_entropy_check(const quern_device *device, const quern_linear_cross_entropy_args *given,
+                                              quern_linear_cross_entropy_args *args);
+
+/* Whether sums of d_weight over several chunks are rounded at their end. */
+bool quern_linear_cross_entropy_has_sums(const quern_linear_cross_entropy_args *args);
+
+/* The pointers of the layer, without those of its loss. */
+quern_status quern_linear_cross_entropy_check_pointers(const quern_device *device, const quern_linear_cross_entropy_args *args);
+
+/* All buffers.  The hidden states and their gradient may be one matrix: d_weight is computed before it is overwritten. */
+quern_status quern_linear_cross_entropy_check_apart(const struct quern_cross_entropy_call *loss,
+                                                    const quern_linear_cross_entropy_args *args, const void *workspace,
+                                                    size_t bytes);
 
 #endif

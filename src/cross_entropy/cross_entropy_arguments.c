@@ -323,7 +323,7 @@ static quern_status check_shards(const struct quern_cross_entropy_call *call) {
 quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_call *call,
                                             struct quern_cross_entropy_ranges *ranges) {
     quern_status status = QUERN_OK;
-    if (call->step == QUERN_STEP_WHOLE) status = check_whole(call);
+    if (call->step == QUERN_STEP_WHOLE && !call->shard_count) status = check_whole(call);
     if (call->step == QUERN_STEP_COMBINE) status = check_shards(call);
     return status == QUERN_OK ? visit_buffers(call, true, ranges) : status;
 }

@@ -307,27 +307,10 @@ static void run_whole_rows(const struct quern_cross_entropy_call *call, struct q
     run_work(work);
 }
 
-static void *at_row(const void *matrix, int64_t row, int64_t stride, size_t bytes) {
-    return matrix ? (char *)matrix + row * stride * (int64_t)bytes : NULL;
-}
-
 /* The problem without its first rows; the parts have no place of their own. */
 static struct quern_cross_entropy_problem without_first(const struct quern_cross_entropy_call *call, int64_t rows) {
     struct quern_cross_entropy_problem problem = call->problem;
-    const size_t element = quern_dtype_bytes(call->args.logits_dtype);
-    problem.rows -= rows;
-    problem.logits = at_row(problem.logits, rows, problem.logits_stride, element);
-    problem.grad = at_row(problem.grad, rows, problem.grad_stride, element);
-    problem.labels = at_row(problem.labels, rows, 1, problem.labels_are_int64 ? sizeof(int64_t) : sizeof(int32_t));
-    problem.grad_loss = at_row(problem.grad_loss, rows, problem.grad_loss_stride, sizeof(float));
-    problem.grad_log_prob = at_row(problem.grad_log_prob, rows, problem.grad_log_prob_stride, sizeof(float));
-    problem.grad_entropy = at_row(problem.grad_entropy, rows, problem.grad_entropy_stride, sizeof(float));
-    problem.inverse_temperatures = at_row(problem.inverse_temperatures, rows, 1, sizeof(float));
-    problem.row_loss = at_row(problem.row_loss, rows, 1, sizeof(float));
-    problem.lse = at_row(problem.lse, rows, 1, sizeof(float));
-    problem.log_prob = at_row(problem.log_prob, rows, 1, sizeof(float));
-    problem.entropy = at_row(problem.entropy, rows, 1, sizeof(float));
-    problem.argmax = at_row(problem.argmax, rows, 1, sizeof(int64_t));
+    quern_cross_entropy_skip_rows(&problem, rows);
     problem.stats = problem.stats ? problem.stats + rows : call->spare_stats;
     return problem;
 }
@@ -356,10 +339,10 @@ static void run_combine(const struct quern_cross_entropy_call *call) {
     problem.part_nodes = quern_cross_entropy_has_nodes(&call->args) ? call->args.nodes : NULL;
     problem.part_count = call->shard_count;
     if (!problem.stats) problem.stats = call->spare_stats;
-    run_work(rows_of(call, &problem, combine_rows));
-    count_labels(call, &problem);
-    run_work(rows_of(call, &problem, finish_rows));
-    if (problem.loss) reduce_losses(&problem);
+    if (call->tasks & QUERN_RUN_ROWS) run_work(rows_of(call, &problem, combine_rows));
+    if (call->tasks & QUERN_COUNT_LABELS) count_labels(call, &problem);
+    if (call->tasks & QUERN_RUN_ROWS) run_work(rows_of(call, &problem, finish_rows));
+    if ((call->tasks & QUERN_SUM_LOSSES) && problem.loss) reduce_losses(&problem);
 }
 
 /* No worker is woken for one value for all rows that is 1. */
@@ -385,7 +368,7 @@ quern_status quern_cross_entropy_on_cpu(struct quern_cross_entropy_call *call) {
         if (multiplies(&call->problem)) run_work(parts_of(call, &call->problem, kernels.upstream));
         break;
     default:
-        count_labels(call, &call->problem);
+        if (call->tasks & QUERN_COUNT_LABELS) count_labels(call, &call->problem);
         run_work(parts_of(call, &call->problem, kernels.gradient));
     }
     return QUERN_OK;

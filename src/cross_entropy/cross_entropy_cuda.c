@@ -236,7 +236,7 @@ static quern_status plan_combine(struct launches *launches, struct quern_cross_e
     call->problem.part_nodes = quern_cross_entropy_has_nodes(&call->args) ? call->args.nodes : NULL;
     call->problem.part_count = call->shard_count;
     if (!call->problem.stats) call->problem.stats = call->spare_stats;
-    quern_status status = add_combine(launches, call);
+    quern_status status = call->tasks & QUERN_RUN_ROWS ? add_combine(launches, call) : QUERN_OK;
     if (status == QUERN_OK) status = add_labels(launches, call);
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }

@@ -11,223 +11,158 @@
 #include "os/integers.h"
 #include "os/sizes.h"
 #include "runtime/arguments.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
+/* The workspace of the layer, or the offsets in it. */
+struct workspace {
+    size_t shards;         /* of the stats of a chunk's rows in all shards, the first: all ranks have them at one offset */
+    size_t shard_nodes;    /* of their nodes, with portable bits */
+    size_t stats;          /* of the rows of a chunk */
+    size_t nodes;
+    size_t ones_of_bias;   /* [chunk_rows], in the dtype of the bias */
+    size_t ones_of_grad;   /* in that of the logits */
+    size_t logits;         /* [chunk_rows, vocab] */
+    size_t sums;           /* [vocab, width] in F32, of a d_weight of another dtype that several chunks write */
+    size_t all;            /* of the call for all rows */
+    size_t chunk;          /* of the calls for a chunk */
+    size_t total;
+};
+
 struct linear_call {
     quern_linear_cross_entropy_args args;    /* defaults filled in */
     struct quern_cross_entropy_call all;     /* all rows: their labels and losses */
-    struct quern_cross_entropy_call chunk;
-    char *logits;                            /* [chunk_rows, vocab] */
+    struct workspace offsets;
+    char *workspace;
     fenv_t environment;                      /* of floating-point numbers, in which the engine calls */
 };
 
-/* ---- arguments ---- */
-
-enum { LEAST_CHUNK = 64 };
-
-/* By default the logits of a chunk have about as many elements as hidden: rows * width / vocab rows, but at least LEAST_CHUNK. */
-static int64_t choose_chunk(const quern_linear_cross_entropy_args *args) {
-    const int64_t rows = args->loss.rows;
-    if (!rows || args->chunk_rows) return quern_smaller(args->chunk_rows, rows);
-    const int64_t even = (int64_t)((__int128)rows * args->width / args->loss.vocab);
-    return quern_smaller(rows, quern_larger(LEAST_CHUNK, even / LEAST_CHUNK * LEAST_CHUNK));
+static bool wants_gradient(const quern_linear_cross_entropy_args *args) {
+    return args->d_hidden || args->d_weight || args->d_bias;
 }
 
-static quern_status check_unused(const quern_device *device, const quern_cross_entropy_args *loss) {
-    const struct {
-        const char *name;
-        bool set;
-    } unused[] = {
-        {"args.loss.logits", loss->logits},
-        {"args.loss.grad", loss->grad},
-        {"args.loss.stats", loss->stats},
-        {"args.loss.logits_stride", loss->logits_stride},
-        {"args.loss.grad_stride", loss->grad_stride},
-        {"args.loss.padded_vocab", loss->padded_vocab},
-        {"args.loss.first_column", loss->first_column},
-        {"args.loss.global_vocab", loss->global_vocab},
-    };
-    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
-        if (unused[i].set)
-            return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is set: expected NULL or 0, since the logits are computed here",
-                              unused[i].name);
-    return QUERN_OK;
-}
+static bool has_shards(const quern_linear_cross_entropy_args *args) { return args->shard_count > 0; }
 
-/* A stride of 0 is the width, and is then the fault of the width. */
-static quern_status check_matrix(const quern_device *device, const quern_linear_cross_entropy_args *args, const char *rows_name,
-                                 int64_t rows, const char *name, int64_t *stride, quern_dtype dtype) {
-    const bool is_default = !*stride;
-    if (is_default) *stride = args->width;
-    if (*stride < args->width)
-        return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld: expected at least width, %lld", name, (long long)*stride,
-                          (long long)args->width);
-    return quern_check_rows(device, rows_name, rows, is_default ? "args.width" : name, *stride, dtype);
-}
+/* ---- workspace ---- */
 
-static quern_status check_layer(const quern_device *device, quern_linear_cross_entropy_args *args) {
-    struct {
-        const char *rows_name;
-        int64_t rows;
-        const char *name;
-        int64_t *stride;
-        quern_dtype dtype;
-    } matrices[] = {
-        {"args.loss.rows", args->loss.rows, "args.hidden_stride", &args->hidden_stride, args->hidden_dtype},
-        {"args.loss.vocab", args->loss.vocab, "args.weight_stride", &args->weight_stride, args->weight_dtype},
-        {"args.loss.rows", args->loss.rows, "args.d_hidden_stride", &args->d_hidden_stride, args->hidden_dtype},
-        {"args.loss.vocab", args->loss.vocab, "args.d_weight_stride", &args->d_weight_stride, QUERN_F32},
-    };
-    quern_status status = quern_check_dtype(device, "args.hidden_dtype", args->hidden_dtype, quern_floats, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.weight_dtype", args->weight_dtype, quern_floats, false);
-    if (status == QUERN_OK) status = quern_check_choice(device, "args.accumulate_weight", args->accumulate_weight, 1);
-    if (status == QUERN_OK) status = quern_check_count(device, "args.width", args->width, QUERN_MOST_ROWS);
-    if (status == QUERN_OK) status = quern_check_not_negative(device, "args.chunk_rows", args->chunk_rows);
-    for (size_t i = 0; i < sizeof matrices / sizeof *matrices && status == QUERN_OK; i++)
-        status = check_matrix(device, args, matrices[i].rows_name, matrices[i].rows, matrices[i].name, matrices[i].stride,
-                              matrices[i].dtype);
-    if (status == QUERN_OK && args->d_hidden && args->d_hidden == args->hidden && args->d_hidden_stride != args->hidden_stride)
-        status = quern_fail(device, QUERN_INVALID_SHAPE, "args.d_hidden_stride is %lld in place of hidden with stride %lld: "
-                            "expected the same", (long long)args->d_hidden_stride, (long long)args->hidden_stride);
-    return status;
-}
-
-static bool wants_gradient(const quern_linear_cross_entropy_args *args) { return args->d_hidden || args->d_weight; }
-
-/* Checks everything but pointers.  The logits of a chunk are at most those of all rows, whose size is checked with the loss. */
-static quern_status check_all(const quern_device *device, const quern_linear_cross_entropy_args *given,
-                              quern_linear_cross_entropy_args *args) {
-    quern_status status = quern_check_struct(device, "args", given, sizeof *given);
-    if (status == QUERN_OK) status = quern_check_struct(device, "args.loss", &given->loss, sizeof given->loss);
-    if (status != QUERN_OK) return status;
-    *args = *given;
-    status = check_unused(device, &args->loss);
-    if (status == QUERN_OK) status = quern_cross_entropy_check(device, &given->loss, &args->loss);
-    if (status == QUERN_OK) status = check_layer(device, args);
-    if (status == QUERN_OK) args->chunk_rows = choose_chunk(args);
-    return status;
-}
-
-static quern_status check_pointers(const quern_device *device, const quern_linear_cross_entropy_args *args) {
-    const size_t element = quern_dtype_bytes(args->hidden_dtype);
-    const struct {
-        const char *name;
-        const void *pointer;
-        size_t alignment;
-        bool needed;
-    } pointers[] = {
-        {"args.hidden", args->hidden, element, args->loss.rows > 0},
-        {"args.weight", args->weight, quern_dtype_bytes(args->weight_dtype), args->loss.rows > 0},
-        {"args.d_hidden", args->d_hidden, element, false},
-        {"args.d_weight", args->d_weight, sizeof(float), false},
-    };
-    if (!args->gemm) return quern_fail(device, QUERN_NULL_POINTER, "args.gemm is NULL");
-    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
-        if (!pointers[i].needed && !pointers[i].pointer) continue;
-        quern_status status = quern_check_pointer(device, pointers[i].name, pointers[i].pointer, pointers[i].alignment);
-        if (status != QUERN_OK) return status;
-    }
-    return QUERN_OK;
-}
-
-static int64_t matrix_bytes(int64_t rows, int64_t columns, int64_t stride, quern_dtype dtype) {
-    return rows && columns ? ((rows - 1) * stride + columns) * (int64_t)quern_dtype_bytes(dtype) : 0;
-}
-
-/* The hidden states and their gradient may be one matrix.  d_weight is computed before it is overwritten. */
-static quern_status check_apart(const struct quern_cross_entropy_call *loss, const quern_linear_cross_entropy_args *args,
-                                const void *workspace, size_t bytes) {
-    struct quern_cross_entropy_ranges ranges;
-    const int64_t rows = args->loss.rows, vocab = args->loss.vocab, width = args->width;
-    const int64_t hidden = matrix_bytes(rows, width, args->hidden_stride, args->hidden_dtype);
-    const int64_t weight = matrix_bytes(vocab, width, args->weight_stride, args->weight_dtype);
-    const int64_t d_hidden = matrix_bytes(rows, width, args->d_hidden_stride, args->hidden_dtype);
-    const int64_t d_weight = matrix_bytes(vocab, width, args->d_weight_stride, QUERN_F32);
-    quern_cross_entropy_list_ranges(loss, &ranges);
-    struct quern_range *next = &ranges.list[ranges.count];
-    *next++ = quern_range_of("args.weight", args->weight, weight, QUERN_READ);
-    *next++ = quern_range_of("args.d_hidden", args->d_hidden, d_hidden, QUERN_WRITTEN);
-    *next++ = quern_range_of("args.d_weight", args->d_weight, d_weight, QUERN_WRITTEN);
-    *next++ = quern_range_of("workspace", workspace, (int64_t)bytes, QUERN_WRITTEN);
-    if (args->d_hidden != args->hidden) *next++ = quern_range_of("args.hidden", args->hidden, hidden, QUERN_READ);
-    return quern_check_apart(loss->device, NULL, ranges.list, NULL, next - ranges.list);
-}
-
-/* ---- workspace: the logits of a chunk, then the workspaces of the call for all rows and of the call for a chunk ---- */
-
-/* Each part of the workspace begins at a multiple of 256 bytes. */
-static size_t padded(size_t bytes) { return quern_round_up(bytes, 256); }
-
-static size_t logits_bytes(const quern_linear_cross_entropy_args *args) {
-    return padded((size_t)args->chunk_rows * (size_t)args->loss.vocab * quern_dtype_bytes(args->loss.logits_dtype));
-}
-
-static size_t all_bytes(const quern_device *device, int threads, const quern_linear_cross_entropy_args *args) {
-    return padded(quern_cross_entropy_needs(device, threads, QUERN_STEP_WHOLE, &args->loss));
+/* Each part begins at a multiple of 256 bytes. */
+static size_t set_aside(struct workspace *layout, size_t bytes) {
+    const size_t offset = layout->total;
+    layout->total += quern_round_up(bytes, 256);
+    return offset;
 }
 
 static size_t chunk_bytes(const quern_device *device, int threads, const quern_linear_cross_entropy_args *args) {
     quern_cross_entropy_args chunk = args->loss;
     chunk.rows = args->chunk_rows;
-    return quern_cross_entropy_needs(device, threads, QUERN_STEP_WHOLE, &chunk);
+    if (!has_shards(args)) return quern_cross_entropy_needs(device, threads, QUERN_STEP_WHOLE, &chunk);
+    size_t most = 0;
+    for (int step = QUERN_STEP_STATS; step <= QUERN_STEP_GRADIENT; step++) {
+        const size_t needed = quern_cross_entropy_needs(device, threads, (enum quern_cross_entropy_step)step, &chunk);
+        if (needed > most) most = needed;
+    }
+    return most;
 }
 
-static size_t needed_bytes(const quern_device *device, int threads, const quern_linear_cross_entropy_args *args) {
-    return logits_bytes(args) + all_bytes(device, threads, args) + chunk_bytes(device, threads, args);
+static struct workspace lay_out(const quern_device *device, int threads, const quern_linear_cross_entropy_args *args) {
+    const size_t rows = (size_t)args->chunk_rows, vocab = (size_t)args->loss.vocab, shards = (size_t)args->shard_count;
+    const size_t ones = args->bias_dtype ? rows * sizeof(float) : 0, own = has_shards(args) ? rows : 0;
+    const size_t node = quern_cross_entropy_has_nodes(&args->loss) ? sizeof(quern_row_nodes) : 0;
+    const enum quern_cross_entropy_step step = has_shards(args) ? QUERN_STEP_COMBINE : QUERN_STEP_WHOLE;
+    const bool has_sums = quern_linear_cross_entropy_has_sums(args);
+    struct workspace layout = {0};
+    layout.shards = set_aside(&layout, shards * rows * sizeof(quern_row_stats));
+    layout.shard_nodes = set_aside(&layout, shards * rows * node);
+    layout.stats = set_aside(&layout, own * sizeof(quern_row_stats));
+    layout.nodes = set_aside(&layout, own * node);
+    layout.ones_of_bias = set_aside(&layout, ones);
+    layout.ones_of_grad = set_aside(&layout, ones);
+    layout.logits = set_aside(&layout, rows * vocab * quern_dtype_bytes(args->loss.logits_dtype));
+    layout.sums = set_aside(&layout, has_sums ? vocab * (size_t)args->width * sizeof(float) : 0);
+    layout.all = set_aside(&layout, quern_cross_entropy_needs(device, threads, step, &args->loss));
+    layout.chunk = set_aside(&layout, chunk_bytes(device, threads, args));
+    return layout;
 }
 
 /* An address in the workspace, which is NULL if it has no bytes. */
-static char *inside(char *workspace, size_t offset) { return workspace ? workspace + offset : NULL; }
+static void *inside(const struct linear_call *call, size_t offset) { return call->workspace ? call->workspace + offset : NULL; }
 
-static struct quern_cross_entropy_call begin_call(quern_device *device, const quern_linear_cross_entropy_args *args, void *stream) {
-    return (struct quern_cross_entropy_call){.device = device, .step = QUERN_STEP_WHOLE, .args = args->loss, .stream = stream};
+/* ---- calls of cross-entropy ---- */
+
+static struct quern_cross_entropy_call begin_call(quern_device *device, const quern_linear_cross_entropy_args *args,
+                                                  enum quern_cross_entropy_step step, void *stream) {
+    return (struct quern_cross_entropy_call){.device = device, .step = step, .args = args->loss, .stream = stream,
+                                             .shard_count = args->shard_count};
 }
 
-static void fill_calls(struct linear_call *call, quern_device *device, int threads, char *workspace, void *stream) {
+static void fill_all(struct linear_call *call, quern_device *device, int threads, void *stream) {
     const quern_linear_cross_entropy_args *args = &call->args;
-    call->logits = workspace;
-    call->all = begin_call(device, args, stream);
+    call->all = begin_call(device, args, has_shards(args) ? QUERN_STEP_COMBINE : QUERN_STEP_WHOLE, stream);
     call->all.threads = threads;
-    call->all.args.logits = call->logits;
-    call->all.args.grad = wants_gradient(args) ? call->logits : NULL;
-    call->chunk = call->all;
-    call->chunk.args.rows = args->chunk_rows;
-    quern_cross_entropy_fill(&call->all, inside(workspace, logits_bytes(args)));
-    quern_cross_entropy_fill(&call->chunk, inside(workspace, logits_bytes(args) + all_bytes(device, threads, args)));
-    call->chunk.problem.kept_of_bad_rows &= ~QUERN_KEPT_GRAD;  /* the products read the gradient of every row */
+    call->all.args.logits = inside(call, call->offsets.logits);
+    call->all.args.grad = wants_gradient(args) ? inside(call, call->offsets.logits) : NULL;
+    quern_cross_entropy_fill(&call->all, inside(call, call->offsets.all));
 }
 
 /* The pointers of the loss, and then all buffers; those of the logits are in the workspace. */
-static quern_status check_loss(const struct linear_call *call, const void *workspace, size_t bytes) {
-    const struct quern_cross_entropy_call loss = begin_call(call->all.device, &call->args, NULL);
+static quern_status check_loss(const struct linear_call *call, size_t bytes) {
+    const struct quern_cross_entropy_call loss = begin_call(call->all.device, &call->args, QUERN_STEP_WHOLE, NULL);
+    struct quern_cross_entropy_call whole = call->all;
     struct quern_cross_entropy_ranges ranges;
-    quern_status status = quern_cross_entropy_check_step(&call->all, &ranges);
-    return status == QUERN_OK ? check_apart(&loss, &call->args, workspace, bytes) : status;
+    whole.step = QUERN_STEP_WHOLE;
+    quern_status status = quern_cross_entropy_check_step(&whole, &ranges);
+    return status == QUERN_OK ? quern_linear_cross_entropy_check_apart(&loss, &call->args, call->workspace, bytes) : status;
 }
 
-/* ---- a chunk ---- */
-
-/* Points the call for a chunk at its rows. */
-static void fill_chunk(struct linear_call *call, int64_t first, int64_t rows) {
+/* Runs a step over the rows of a chunk.  The products read the gradient of every row. */
+static quern_status run_step(const struct linear_call *call, enum quern_cross_entropy_step step, int64_t first, int64_t rows) {
     const struct quern_cross_entropy_problem *all = &call->all.problem;
-    struct quern_cross_entropy_problem *chunk = &call->chunk.problem;
-    chunk->rows = call->chunk.args.rows = rows;
-    chunk->labels = (const char *)all->labels + (size_t)first * (all->labels_are_int64 ? 8 : 4);
-    chunk->grad_loss = all->grad_loss ? all->grad_loss + first * all->grad_loss_stride : NULL;
-    chunk->grad_log_prob = all->grad_log_prob ? all->grad_log_prob + first * all->grad_log_prob_stride : NULL;
-    chunk->grad_entropy = all->grad_entropy ? all->grad_entropy + first * all->grad_entropy_stride : NULL;
-    chunk->inverse_temperatures = all->inverse_temperatures ? all->inverse_temperatures + first : NULL;
-    chunk->row_loss = all->row_loss ? all->row_loss + first : NULL;
-    chunk->lse = all->lse ? all->lse + first : NULL;
-    chunk->log_prob = all->log_prob ? all->log_prob + first : NULL;
-    chunk->entropy = all->entropy ? all->entropy + first : NULL;
-    chunk->argmax = all->argmax ? all->argmax + first : NULL;
-    chunk->divisor = all->divisor;
-    chunk->report = all->report;
-    chunk->loss = NULL;
+    struct quern_cross_entropy_call chunk = call->all;
+    struct quern_cross_entropy_problem *problem = &chunk.problem;
+    chunk.step = step;
+    chunk.tasks = QUERN_RUN_ROWS;
+    chunk.args.rows = rows;
+    if (has_shards(&call->args)) {
+        chunk.shards = inside(call, call->offsets.shards);
+        chunk.args.stats = inside(call, call->offsets.stats);
+        chunk.args.nodes = inside(call, step == QUERN_STEP_COMBINE ? call->offsets.shard_nodes : call->offsets.nodes);
+    }
+    quern_cross_entropy_fill(&chunk, inside(call, call->offsets.chunk));
+    quern_cross_entropy_skip_rows(problem, first);
+    problem->rows = rows;
+    problem->logits = chunk.args.logits;
+    problem->grad = problem->grad ? chunk.args.grad : NULL;
+    problem->kept_of_bad_rows &= ~QUERN_KEPT_GRAD;
+    problem->row_loss = problem->row_loss ? all->row_loss + first : NULL;
+    problem->divisor = all->divisor;
+    problem->report = problem->report ? all->report : NULL;
+    problem->loss = NULL;
+    return quern_cross_entropy_run(&chunk);
 }
+
+/* The stats of a chunk, or its nodes, of this rank and then of all. */
+static quern_status gather(const struct linear_call *call, size_t mine, size_t all, int64_t rows, size_t bytes) {
+    const quern_linear_cross_entropy_args *args = &call->args;
+    fesetenv(&call->environment);
+    const quern_status status = args->gather(args->gather_user, inside(call, mine), inside(call, all), (size_t)rows * bytes,
+                                             call->all.stream);
+    fesetenv(FE_DFL_ENV);
+    return status;
+}
+
+static quern_status run_shard(const struct linear_call *call, int64_t first, int64_t rows) {
+    const struct workspace *offsets = &call->offsets;
+    quern_status status = run_step(call, QUERN_STEP_STATS, first, rows);
+    if (status == QUERN_OK) status = gather(call, offsets->stats, offsets->shards, rows, sizeof(quern_row_stats));
+    if (status == QUERN_OK && quern_cross_entropy_has_nodes(&call->args.loss))
+        status = gather(call, offsets->nodes, offsets->shard_nodes, rows, sizeof(quern_row_nodes));
+    if (status == QUERN_OK) status = run_step(call, QUERN_STEP_COMBINE, first, rows);
+    return status == QUERN_OK && wants_gradient(&call->args) ? run_step(call, QUERN_STEP_GRADIENT, first, rows) : status;
+}
+
+/* ---- products ---- */
 
 /* In the engine's own environment of floating-point numbers. */
 static quern_status multiply(const struct linear_call *call, const quern_gemm_args *product) {
@@ -243,26 +178,84 @@ static void *row_of(const void *matrix, int64_t row, int64_t stride, quern_dtype
     return (void *)((uintptr_t)matrix + (size_t)(row * stride) * quern_dtype_bytes(dtype));
 }
 
-/* logits[rows, vocab] = hidden[rows, width] * weight[vocab, width]^T */
+/* The bits of 1, twice in a word if they are 16. */
+static uint32_t word_of_ones(quern_dtype dtype) {
+    if (dtype == QUERN_F32) return 0x3f800000;
+    return dtype == QUERN_F16 ? 0x3c003c00 : 0x3f803f80;
+}
+
+/* A column or row of ones, for products that add or sum rows. */
+static quern_status write_ones(const struct linear_call *call, size_t offset, quern_dtype dtype) {
+    struct quern_cuda_visit visit;
+    const size_t bytes = (size_t)call->args.chunk_rows * quern_dtype_bytes(dtype);
+    const size_t words = quern_round_up(bytes, sizeof(uint32_t)) / sizeof(uint32_t);
+    uint32_t *ones = inside(call, offset);
+    quern_device *device = call->all.device;
+    if (device->kind == QUERN_CPU) {
+        for (size_t i = 0; i < words; i++) ones[i] = word_of_ones(dtype);
+        return QUERN_OK;
+    }
+    quern_status status = quern_cuda_begin_launch(&visit, device);
+    if (status != QUERN_OK || !words) return status;
+    const CUresult error = visit.cuda->words_set_async((CUdeviceptr)(uintptr_t)ones, word_of_ones(dtype), words, call->all.stream);
+    quern_cuda_end_visit(&visit);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuMemsetD32Async");
+}
+
+static quern_status write_all_ones(const struct linear_call *call) {
+    quern_status status = QUERN_OK;
+    if (call->args.bias) status = write_ones(call, call->offsets.ones_of_bias, call->args.bias_dtype);
+    if (status != QUERN_OK || !call->args.d_bias) return status;
+    return write_ones(call, call->offsets.ones_of_grad, call->args.loss.logits_dtype);
+}
+
+/* logits[rows, vocab] = ones[rows, 1] * bias[1, vocab] */
+static quern_status spread_bias(const struct linear_call *call, int64_t rows) {
+    const quern_linear_cross_entropy_args *args = &call->args;
+    return multiply(call, &(quern_gemm_args){
+        .size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = rows, .n = args->loss.vocab, .k = 1,
+        .a = inside(call, call->offsets.ones_of_bias), .a_dtype = args->bias_dtype, .a_stride = 1,
+        .b = args->bias, .b_dtype = args->bias_dtype, .b_stride = args->loss.vocab,
+        .c = inside(call, call->offsets.logits), .c_dtype = args->loss.logits_dtype, .c_stride = args->loss.vocab});
+}
+
+/* logits[rows, vocab] (+)= hidden[rows, width] * weight[vocab, width]^T */
 static quern_status compute_logits(const struct linear_call *call, int64_t first, int64_t rows) {
     const quern_linear_cross_entropy_args *args = &call->args;
+    const quern_status status = args->bias ? spread_bias(call, rows) : QUERN_OK;
+    if (status != QUERN_OK) return status;
     return multiply(call, &(quern_gemm_args){
         .size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = rows, .n = args->loss.vocab, .k = args->width,
         .a = row_of(args->hidden, first, args->hidden_stride, args->hidden_dtype), .a_dtype = args->hidden_dtype,
         .a_stride = args->hidden_stride,
         .b = args->weight, .b_dtype = args->weight_dtype, .b_stride = args->weight_stride, .b_transposed = 1,
-        .c = call->logits, .c_dtype = args->loss.logits_dtype, .c_stride = args->loss.vocab});
+        .c = inside(call, call->offsets.logits), .c_dtype = args->loss.logits_dtype, .c_stride = args->loss.vocab,
+        .accumulate = args->bias != NULL});
 }
 
-/* d_weight[vocab, width] (+)= d_logits[rows, vocab]^T * hidden[rows, width] */
+/* d_weight[vocab, width] (+)= d_logits[rows, vocab]^T * hidden[rows, width], or the sums that become it */
 static quern_status compute_d_weight(const struct linear_call *call, int64_t first, int64_t rows) {
     const quern_linear_cross_entropy_args *args = &call->args;
+    const bool in_sums = quern_linear_cross_entropy_has_sums(args);
     return multiply(call, &(quern_gemm_args){
         .size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = args->loss.vocab, .n = args->width, .k = rows,
-        .a = call->logits, .a_dtype = args->loss.logits_dtype, .a_stride = args->loss.vocab, .a_transposed = 1,
+        .a = inside(call, call->offsets.logits), .a_dtype = args->loss.logits_dtype, .a_stride = args->loss.vocab,
+        .a_transposed = 1,
         .b = row_of(args->hidden, first, args->hidden_stride, args->hidden_dtype), .b_dtype = args->hidden_dtype,
         .b_stride = args->hidden_stride,
-        .c = args->d_weight, .c_dtype = QUERN_F32, .c_stride = args->d_weight_stride,
+        .c = in_sums ? inside(call, call->offsets.sums) : args->d_weight, .c_dtype = in_sums ? QUERN_F32 : args->d_weight_dtype,
+        .c_stride = in_sums ? args->width : args->d_weight_stride,
+        .accumulate = first > 0 || (args->accumulate_weight && !in_sums)});
+}
+
+/* d_bias[1, vocab] (+)= ones[1, rows] * d_logits[rows, vocab] */
+static quern_status compute_d_bias(const struct linear_call *call, int64_t first, int64_t rows) {
+    const quern_linear_cross_entropy_args *args = &call->args;
+    return multiply(call, &(quern_gemm_args){
+        .size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = 1, .n = args->loss.vocab, .k = rows,
+        .a = inside(call, call->offsets.ones_of_grad), .a_dtype = args->loss.logits_dtype, .a_stride = args->chunk_rows,
+        .b = inside(call, call->offsets.logits), .b_dtype = args->loss.logits_dtype, .b_stride = args->loss.vocab,
+        .c = args->d_bias, .c_dtype = QUERN_F32, .c_stride = args->loss.vocab,
         .accumulate = first > 0 || args->accumulate_weight});
 }
 
@@ -271,27 +264,32 @@ static quern_status compute_d_hidden(const struct linear_call *call, int64_t fir
     const quern_linear_cross_entropy_args *args = &call->args;
     return multiply(call, &(quern_gemm_args){
         .size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = rows, .n = args->width, .k = args->loss.vocab,
-        .a = call->logits, .a_dtype = args->loss.logits_dtype, .a_stride = args->loss.vocab,
+        .a = inside(call, call->offsets.logits), .a_dtype = args->loss.logits_dtype, .a_stride = args->loss.vocab,
         .b = args->weight, .b_dtype = args->weight_dtype, .b_stride = args->weight_stride,
         .c = row_of(args->d_hidden, first, args->d_hidden_stride, args->hidden_dtype), .c_dtype = args->hidden_dtype,
         .c_stride = args->d_hidden_stride});
 }
 
-static quern_status run_chunk(struct linear_call *call, int64_t first, int64_t rows) {
-    quern_status status = compute_logits(call, first, rows);
-    if (status != QUERN_OK) return status;
-    fill_chunk(call, first, rows);
-    call->chunk.tasks = QUERN_RUN_ROWS;
-    status = quern_cross_entropy_run(&call->chunk);
-    if (status == QUERN_OK && call->args.d_weight) status = compute_d_weight(call, first, rows);
-    if (status == QUERN_OK && call->args.d_hidden) status = compute_d_hidden(call, first, rows);
-    return status;
+/* The gradients that are summed over all rows. */
+static quern_status compute_sums(const struct linear_call *call, int64_t first, int64_t rows) {
+    quern_status status = call->args.d_weight ? compute_d_weight(call, first, rows) : QUERN_OK;
+    return status == QUERN_OK && call->args.d_bias ? compute_d_bias(call, first, rows) : status;
 }
 
-/* Without rows d_weight is 0: a product with k = 0 writes it. */
-static quern_status run_chunks(struct linear_call *call) {
+/* ---- chunks ---- */
+
+static quern_status run_chunk(const struct linear_call *call, int64_t first, int64_t rows) {
+    quern_status status = compute_logits(call, first, rows);
+    if (status == QUERN_OK)
+        status = has_shards(&call->args) ? run_shard(call, first, rows) : run_step(call, QUERN_STEP_WHOLE, first, rows);
+    if (status == QUERN_OK) status = compute_sums(call, first, rows);
+    return status == QUERN_OK && call->args.d_hidden ? compute_d_hidden(call, first, rows) : status;
+}
+
+/* Without rows the sums are 0: products with k = 0 write them. */
+static quern_status run_chunks(const struct linear_call *call) {
     const int64_t rows = call->args.loss.rows;
-    if (!rows) return call->args.d_weight ? compute_d_weight(call, 0, 0) : QUERN_OK;
+    if (!rows) return compute_sums(call, 0, 0);
     for (int64_t first = 0; first < rows; first += call->args.chunk_rows) {
         quern_status status = run_chunk(call, first, quern_smaller(call->args.chunk_rows, rows - first));
         if (status != QUERN_OK) return status;
@@ -299,9 +297,30 @@ static quern_status run_chunks(struct linear_call *call) {
     return QUERN_OK;
 }
 
+/* Rounds the sums to d_weight, or adds them to it.  count 0: only asks whether that can be done. */
+static quern_status round_sums(const struct linear_call *call, int64_t count) {
+    const quern_linear_cross_entropy_args *args = &call->args;
+    const quern_gradient sums = {.grad = inside(call, call->offsets.sums), .main_grad = args->d_weight, .count = count};
+    quern_accumulate_args rounding = QUERN_ACCUMULATE_ARGS_INIT;
+    if (!args->d_weight || !quern_linear_cross_entropy_has_sums(args)) return QUERN_OK;
+    rounding.grad_dtype = QUERN_F32, rounding.main_dtype = args->d_weight_dtype;
+    rounding.gradients = &sums, rounding.gradient_count = 1;
+    rounding.overwrite = !args->accumulate_weight;
+    return args->accumulate(call->all.device, &rounding, call->all.stream);
+}
+
 static quern_status run_task(struct quern_cross_entropy_call *call, unsigned task) {
     call->tasks = task;
     return quern_cross_entropy_run(call);
+}
+
+static quern_status run_all(struct linear_call *call) {
+    quern_status status = round_sums(call, 0);
+    if (status == QUERN_OK) status = run_task(&call->all, QUERN_COUNT_LABELS);
+    if (status == QUERN_OK) status = write_all_ones(call);
+    if (status == QUERN_OK) status = run_chunks(call);
+    if (status == QUERN_OK) status = round_sums(call, call->args.loss.vocab * call->args.width);
+    return status == QUERN_OK ? run_task(&call->all, QUERN_SUM_LOSSES) : status;
 }
 
 /* ---- the public functions ---- */
@@ -311,9 +330,9 @@ quern_status quern_linear_cross_entropy_workspace(const quern_device *device, co
     quern_linear_cross_entropy_args args;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!bytes) return quern_fail(device, QUERN_NULL_POINTER, "bytes is NULL");
-    quern_status status = check_all(device, given, &args);
+    quern_status status = quern_linear_cross_entropy_check(device, given, &args);
     if (status != QUERN_OK) return status;
-    const size_t needed = needed_bytes(device, quern_threads_of(device), &args);
+    const size_t needed = lay_out(device, quern_threads_of(device), &args).total;
     status = quern_check_needed(device, needed);
     if (status == QUERN_OK) *bytes = needed;
     return status;
@@ -322,15 +341,18 @@ quern_status quern_linear_cross_entropy_workspace(const quern_device *device, co
 static void show(const void *context, struct quern_tensor_taker *taker) {
     const struct linear_call *call = context;
     const quern_linear_cross_entropy_args *args = &call->args;
-    const struct quern_cross_entropy_call loss = begin_call(call->all.device, args, NULL);
+    const struct quern_cross_entropy_call loss = begin_call(call->all.device, args, QUERN_STEP_WHOLE, NULL);
     const int64_t rows = args->loss.rows, vocab = args->loss.vocab, width = args->width;
     const struct quern_element hidden = quern_element_of(args->hidden_dtype), weight = quern_element_of(args->weight_dtype);
+    const int sums = args->accumulate_weight ? QUERN_TENSOR_BOTH : QUERN_TENSOR_OUT;
     quern_show_matrix(taker, "hidden", args->hidden, hidden, rows, width, args->hidden_stride, QUERN_TENSOR_IN);
     quern_show_matrix(taker, "weight", args->weight, weight, vocab, width, args->weight_stride, QUERN_TENSOR_IN);
+    if (args->bias) quern_show_vector(taker, "bias", args->bias, quern_element_of(args->bias_dtype), vocab, QUERN_TENSOR_IN);
     quern_cross_entropy_views[QUERN_STEP_WHOLE].tensors(&loss, taker);
     quern_show_matrix(taker, "d_hidden", args->d_hidden, hidden, rows, width, args->d_hidden_stride, QUERN_TENSOR_OUT);
-    quern_show_matrix(taker, "d_weight", args->d_weight, quern_float_element, vocab, width, args->d_weight_stride,
-                      args->accumulate_weight ? QUERN_TENSOR_BOTH : QUERN_TENSOR_OUT);
+    quern_show_matrix(taker, "d_weight", args->d_weight, quern_element_of(args->d_weight_dtype), vocab, width,
+                      args->d_weight_stride, sums);
+    quern_show_vector(taker, "d_bias", args->d_bias, quern_float_element, vocab, sums);
 }
 
 static const struct quern_view view = {
@@ -339,20 +361,20 @@ static const struct quern_view view = {
 static quern_status run(struct linear_call *call, quern_device *device, const quern_linear_cross_entropy_args *given,
                         void *workspace, size_t workspace_bytes, void *stream, struct quern_look *look) {
     const int threads = quern_threads_of(device);
-    quern_status status = check_all(device, given, &call->args);
-    if (status == QUERN_OK) status = check_pointers(device, &call->args);
-    const size_t needed = status == QUERN_OK ? needed_bytes(device, threads, &call->args) : 0;
-    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed);
+    quern_status status = quern_linear_cross_entropy_check(device, given, &call->args);
+    if (status == QUERN_OK) status = quern_linear_cross_entropy_check_pointers(device, &call->args);
     if (status != QUERN_OK) return status;
-    fill_calls(call, device, threads, workspace, stream);
-    status = check_loss(call, workspace, needed);
+    call->offsets = lay_out(device, threads, &call->args);
+    call->workspace = workspace;
+    status = quern_check_workspace(device, workspace, workspace_bytes, call->offsets.total);
+    if (status != QUERN_OK) return status;
+    fill_all(call, device, threads, stream);
+    status = check_loss(call, call->offsets.total);
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call->all);
     if (status != QUERN_OK) return status;
     quern_show_call(look, &call->args, call);
-    status = run_task(&call->all, QUERN_COUNT_LABELS);
-    if (status == QUERN_OK) status = run_chunks(call);
-    return status == QUERN_OK ? run_task(&call->all, QUERN_SUM_LOSSES) : status;
+    return run_all(call);
 }
 
 quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear_cross_entropy_args *given, void *workspace,

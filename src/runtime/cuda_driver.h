@@ -216,6 +216,7 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(memory_allocate, "cuMemAlloc_v2", (CUdeviceptr *pointer, size_t bytes))                                                \
     X(memory_free, "cuMemFree_v2", (CUdeviceptr pointer))                                                                    \
     X(memory_set_async, "cuMemsetD8Async", (CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream))        \
+    X(words_set_async, "cuMemsetD32Async", (CUdeviceptr pointer, unsigned value, size_t words, CUstream stream))             \
     X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))       \
     X(copy_to_host_async, "cuMemcpyDtoHAsync_v2", (void *to, CUdeviceptr from, size_t bytes, CUstream stream))               \
     X(copy_on_device_async, "cuMemcpyDtoDAsync_v2", (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))       \

@@ -10,6 +10,7 @@ enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, 
 #define FAR_ROWS TOO_LONG("args.rows 3: expected -11728124029610 to 11728124029610")
 #define OF_THREE_ROWS TOO_LONG("args.rows 3: expected at most 11728124029610")
 #define IS_COMPUTED .unused = {"is set: expected NULL or 0, since the logits are computed here"}
+#define IS_WHOLE .unused = {"is set: expected NULL or 0, since args.shard_count is 0"}
 
 /*
  * The columns: the whole call, stats, combine, gradient, upstream, their workspace, explain; the loss of the last layer, and its
@@ -52,10 +53,10 @@ BUFFER_OF(quern_cross_entropy_args, log_prob,                   "w-w----w-", siz
 BUFFER_OF(quern_cross_entropy_args, entropy,                    "wnw---nw-", sizeof(float))
 BUFFER_OF(quern_cross_entropy_args, argmax,                     "wnw---nw-", sizeof(int64_t))
 MEMORY_OF(quern_cross_entropy_args, stats,                      "wWwR---00", sizeof(double), IS_COMPUTED)
-RULE(quern_cross_entropy_args, first_column,                    "ccccccc00", IS_COMPUTED, REFUSES(
+RULE(quern_cross_entropy_args, first_column,                    "ccccccc00", IS_WHOLE, REFUSES(
      SHAPE("0 or more"), SHAPE("at most global_vocab - vocab, 0", .calls = "x--------"),
      SHAPE("at most global_vocab - vocab, 10", .calls = "-xxxxxx--")))
-RULE(quern_cross_entropy_args, global_vocab,                    "ccccccc00", IS_COMPUTED, REFUSES(
+RULE(quern_cross_entropy_args, global_vocab,                    "ccccccc00", IS_WHOLE, REFUSES(
      COUNT_TO("140737488355328"), SHAPE("at least vocab, 10"),
      SHAPE(" with a vocab of 10: expected all columns, or one step for the shard at a time", VALUES(11, 20), .calls = "x--------")))
 PLAIN(quern_cross_entropy_args, strict_labels,                  "ccccccccc")
@@ -67,7 +68,7 @@ BUFFER_OF(quern_cross_entropy_args, grad_entropy,               "rnnr--nr-", siz
 RULE(quern_cross_entropy_args, grad_entropy_stride,             "cccc--cc-", REFUSES(FAR_ROWS))
 RULE(quern_cross_entropy_args, bits,                            "ccccccccc", REFUSES(
      {.status = QUERN_NOT_SUPPORTED, .text = " with a softcap: expected 0, QUERN_BITS_DEFAULT", VALUES(QUERN_BITS_PORTABLE)}))
-BUFFER_OF(quern_cross_entropy_args, nodes,                      "---------", sizeof(float))
+MEMORY_OF(quern_cross_entropy_args, nodes,                      "-------00", sizeof(float), IS_COMPUTED)
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */
@@ -88,6 +89,18 @@ RULE(quern_linear_cross_entropy_args, d_weight_stride,          "cc", NO_STRIDE(
 RULE(quern_linear_cross_entropy_args, chunk_rows,               "cc", REFUSES(SHAPE("0 or more")))
 PLAIN(quern_linear_cross_entropy_args, gemm,                    "R-")
 PLAIN(quern_linear_cross_entropy_args, gemm_user,               ".-")
+RULE(quern_linear_cross_entropy_args, d_weight_dtype,           "cc", LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_BF16),
+     .legal_text = "none or f32, bf16", REFUSES({.text = "@ with args.d_weight_stride 6: expected f32, or a stride of width, 5",
+                                                 .status = QUERN_NOT_SUPPORTED, VALUES(QUERN_BF16)}))
+RULE(quern_linear_cross_entropy_args, bias_dtype,               "cc", LEGAL(QUERN_NO_DTYPE, QUERN_FLOAT_DTYPES),
+     .legal_text = "none or f32, f16, bf16", REFUSES({.text = " and args.bias is set: expected the dtype of the bias",
+                                                      .status = QUERN_INVALID_DTYPE, .calls = "x-", VALUES(QUERN_NO_DTYPE)}))
+BUFFER_OF(quern_linear_cross_entropy_args, bias,                "r-", quern_dtype_bytes(a->bias_dtype))
+BUFFER_OF(quern_linear_cross_entropy_args, d_bias,              "w-", sizeof(float))
+PLAIN(quern_linear_cross_entropy_args, accumulate,              ".-")
+RULE(quern_linear_cross_entropy_args, shard_count,              "cc", REFUSES(SHAPE("0 or more")))
+PLAIN(quern_linear_cross_entropy_args, gather,                  ".-")
+PLAIN(quern_linear_cross_entropy_args, gather_user,             ".-")
 RULES_OF(quern_linear_cross_entropy_args)
 
 /* ---- parameters ---- */
@@ -210,7 +223,7 @@ static void set_layer(UNUSED const struct call *call) {
     quern_linear_cross_entropy_args *a = &layer_args;
     *a = (quern_linear_cross_entropy_args)LINEAR_CROSS_ENTROPY_ARGS(.hidden_dtype = QUERN_F32, .weight_dtype = QUERN_BF16);
     set_options(&a->loss);
-    a->width = WIDTH, a->chunk_rows = strides.chunk;
+    a->width = WIDTH, a->chunk_rows = strides.chunk, a->bias_dtype = QUERN_F32;
     a->hidden_stride = strides.hidden, a->weight_stride = strides.weight;
     a->d_hidden_stride = strides.d_hidden, a->d_weight_stride = strides.d_weight;
     if (call->parts[1].column == 0) a->gemm = layer_gemm;
@@ -223,6 +236,7 @@ static void fill_layer(UNUSED const struct call *call) {
     quern_linear_cross_entropy_args *a = &layer_args;
     const int64_t hidden_stride = stride_or(strides.hidden, WIDTH), weight_stride = stride_or(strides.weight, WIDTH);
     fill_labels(&a->loss);
+    for (int i = 0; a->bias && i < VOCAB; i++) fields_floats((const float *)a->bias + i, 1, 0.125f * (float)(i % 4) - 0.25f);
     for (int row = 0; a->hidden && row < ROWS; row++)
         for (int i = 0; i < WIDTH; i++)
             fields_floats((const float *)a->hidden + row * hidden_stride + i, 1, 0.25f * (float)((row * 5 + i * 3) % 7) - 0.5f);

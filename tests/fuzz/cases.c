@@ -58,15 +58,29 @@ static void loss_numbers(quern_cross_entropy_args *a) {
 static void linear_numbers(quern_linear_cross_entropy_args *a) {
     *a = (quern_linear_cross_entropy_args)QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
     loss_numbers(&a->loss);
-    a->loss.logits = a->loss.grad = a->loss.stats = OMIT;
-    a->loss.logits_stride = a->loss.grad_stride = a->loss.padded_vocab = a->loss.first_column = a->loss.global_vocab = 0;
+    a->loss.logits = a->loss.grad = a->loss.stats = OMIT, a->loss.nodes = OMIT;
+    a->loss.logits_stride = a->loss.grad_stride = a->loss.padded_vocab = 0;
+    if (input_one_in(4)) {
+        a->shard_count = 1 + input_below(3);
+        a->gather = hook_gather, a->gather_user = a;
+        if (a->loss.class_weights) a->loss.reduction = QUERN_REDUCTION_SUM;
+    } else {
+        a->loss.first_column = a->loss.global_vocab = 0;
+        a->gather_user = OMIT;
+    }
+    if (input_one_in(6)) a->d_weight_dtype = QUERN_BF16, a->accumulate = quern_accumulate;
+    a->bias = a->d_bias = OMIT;
+    if (input_one_in(4)) {
+        a->bias_dtype = flip() ? a->loss.logits_dtype : QUERN_F32;
+        a->bias = omit_one_in(2), a->d_bias = omit_one_in(2);
+    }
     a->hidden_dtype = float_dtype();
     a->weight_dtype = float_dtype();
     a->accumulate_weight = flip();
     a->width = input_below(20);
     a->hidden_stride = stride(a->width), a->weight_stride = stride(a->width);
     a->d_hidden = omit_one_in(2), a->d_weight = omit_one_in(2);
-    a->d_hidden_stride = stride(a->width), a->d_weight_stride = stride(a->width);
+    a->d_hidden_stride = stride(a->width), a->d_weight_stride = a->d_weight_dtype == QUERN_BF16 ? 0 : stride(a->width);
     a->chunk_rows = input_below(4);
     const struct live *blas = input_one_in(3) ? state_choose(HANDLE_OF_quern_blas) : NULL;
     a->gemm = blas ? quern_blas_gemm : hook_gemm;
@@ -78,7 +92,7 @@ static void gemm_numbers(quern_gemm_args *a) {
     a->accumulate = input_one_in(4);
     a->m = input_below(9), a->n = input_below(9), a->k = input_below(9);
     a->a_dtype = float_dtype(), a->b_dtype = float_dtype();
-    a->c_dtype = a->accumulate ? QUERN_F32 : float_dtype();
+    a->c_dtype = float_dtype();
     a->a_transposed = flip(), a->b_transposed = flip();
     a->a_stride = (a->a_transposed ? a->m : a->k) + input_below(3);
     a->b_stride = (a->b_transposed ? a->k : a->n) + input_below(3);
@@ -513,6 +527,15 @@ static void registered(struct call *call, quern_symmetric_register__parameters *
     p->pointers[0] = p->bytes[0] > 65536 ? NULL : call_memory(call, (int64_t)p->bytes[0], true);
 }
 
+/* Of a group that is alive; or of none. */
+static quern_group_gather_args *gather_args(struct call *call) {
+    static quern_group_gather_args args;
+    const struct live *group = call_fault(call, CONTENTS) ? NULL : state_choose(HANDLE_OF_quern_group);
+    args = (quern_group_gather_args)QUERN_GROUP_GATHER_ARGS_INIT;
+    if (group) args.group = group->handle;
+    return group || input_one_in(2) ? &args : NULL;
+}
+
 #define POINTER(function, pointer) if (is(record, #function "__parameters")) \
     ((function##__parameters *)self)->pointer = symmetric_pointer(call, ((function##__parameters *)self)->group)
 
@@ -592,6 +615,7 @@ void case_pointers(struct call *call, const struct record *record, void *self, c
         const struct live *blas = call_fault(call, CONTENTS) ? NULL : state_choose(HANDLE_OF_quern_blas);
         ((quern_blas_gemm__parameters *)self)->blas = blas ? blas->handle : NULL;
     }
+    if (is(record, "quern_group_gather__parameters")) ((quern_group_gather__parameters *)self)->args = gather_args(call);
     if (is(record, "quern_trace_begin__parameters")) ((quern_trace_begin__parameters *)self)->path = case_path(true);
     if (is(record, "quern_dump_args")) ((quern_dump_args *)self)->folder = case_path(false);
     if (is(record, "quern_load_pack__parameters")) ((quern_load_pack__parameters *)self)->path = (char *)(uintptr_t)pack_path();

@@ -35,6 +35,13 @@ quern_status hook_gemm(void *user, const quern_gemm_args *args, void *stream) {
     return QUERN_OK;
 }
 
+quern_status hook_gather(void *user, const void *mine, void *all, size_t bytes, void *stream) {
+    (void)stream;
+    const quern_linear_cross_entropy_args *layer = user;
+    for (int64_t i = 0; i < layer->shard_count; i++) memcpy((char *)all + (size_t)i * bytes, mine, bytes);
+    return QUERN_OK;
+}
+
 void hook_parallel_for(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
     (void)user;
     for (int64_t i = tasks - 1; i >= 0; i--) task(context, i);

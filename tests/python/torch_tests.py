@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import io
+import itertools
 import os
 import sys
 import tempfile
@@ -335,21 +336,25 @@ def test_threads_follow_pytorch():
 
 
 def test_linear_cross_entropy():
-    for reduction in ("sum", "mean"):
+    for reduction, has_bias in itertools.product(("sum", "mean"), (False, True)):
         for weight in (None, torch.rand(97)):
             generator = torch.Generator().manual_seed(3)
-            hidden, matrix = (torch.randn(*shape, generator=generator, device="cpu").to(DEVICE).requires_grad_()
-                              for shape in ((4, 15, 24), (97, 24)))
+            hidden, matrix, bias = (torch.randn(*shape, generator=generator, device="cpu").to(DEVICE).requires_grad_()
+                                    for shape in ((4, 15, 24), (97, 24), (97,)))
+            inputs = (hidden, matrix, bias) if has_bias else (hidden, matrix)
             labels = torch.randint(0, 97, (4, 15), generator=generator, device="cpu").to(DEVICE)
             labels[1] = -100
-            loss = quern.torch.linear_cross_entropy(hidden, matrix, labels, weight, reduction=reduction, chunk_rows=7)
-            mine = torch.autograd.grad(loss * 3, (hidden, matrix))
-            wide = [each.detach().double().requires_grad_() for each in (hidden, matrix)]
-            other = F.cross_entropy((wide[0] @ wide[1].t()).reshape(60, 97), labels.reshape(60),
+            loss = quern.torch.linear_cross_entropy(hidden, matrix, labels, weight, bias=bias if has_bias else None,
+                                                    reduction=reduction, chunk_rows=7)
+            mine = torch.autograd.grad(loss * 3, inputs)
+            wide = [each.detach().double().requires_grad_() for each in inputs]
+            other = F.cross_entropy(F.linear(wide[0], *wide[1:]).reshape(60, 97), labels.reshape(60),
                                     None if weight is None else weight.double(), reduction=reduction)
             theirs = torch.autograd.grad(other * 3, wide)
             assert worst(loss, other) < 1e-6 and all(worst(a, b) < 1e-5 for a, b in zip(mine, theirs))
     raises(ValueError, "hidden has the shape", quern.torch.linear_cross_entropy, hidden, matrix[:, :3], labels)
+    for wrong in (bias[:5], bias.double()):
+        raises(ValueError, "bias has the shape", quern.torch.linear_cross_entropy, hidden, matrix, labels, bias=wrong)
 
 
 # ---- FP8 ----

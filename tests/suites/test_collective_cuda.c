@@ -76,6 +76,30 @@ Test(collective_cuda, many_ranks_share_gpus) {
     run_random((struct gpu_group_options){.ranks = 33, .machine = {.devices = 2, .multiprocessors = 24}, .timeout = 200}, 4, 4);
 }
 
+/* The exchange that other calls take: of a small call anywhere, of a large one in symmetric memory. */
+Test(collective_cuda, gathers_of_bytes) {
+    enum { RANKS = 3, LARGE = 1 << 17 };
+    static const size_t sizes[] = {4, 64 * 9, LARGE};
+    OPEN_BENCH((struct gpu_group_options){.ranks = RANKS, .prepared = PREPARED, .pool = (RANKS + 1) * LARGE});
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const int pool = sizes[i] == LARGE ? POOL_SYMMETRIC : POOL_PRIVATE;
+        for (int rank = 0; rank < RANKS; rank++) rank_bench_fill((uint64_t)rank, 0, bench.of[rank].image[pool], LARGE);
+        for (int rank = 0; rank < RANKS; rank++) rank_bench_show(&bench.of[rank], LARGE);
+        for (int rank = 0; rank < RANKS; rank++) {
+            quern_group_gather_args args = QUERN_GROUP_GATHER_ARGS_INIT;
+            args.group = group.group[rank];
+            unsigned char *const mine = bench.of[rank].pool[pool];
+            check_ok(quern_group_gather(&args, mine, mine + LARGE, sizes[i], bench.of[rank].stream));
+        }
+        for (int rank = 0; rank < RANKS; rank++) {
+            rank_bench_look(&bench.of[rank], (RANKS + 1) * LARGE);
+            for (int from = 0; from < RANKS; from++)
+                check(!memcmp(bench.of[rank].image[pool] + LARGE + (size_t)from * sizes[i], bench.of[from].image[pool], sizes[i]),
+                      "%zu bytes of rank %d at rank %d", sizes[i], from, rank);
+        }
+    }
+}
+
 /* ---- sizes ---- */
 
 /* From one element to more than a vector, and on both sides of the longest small call. */

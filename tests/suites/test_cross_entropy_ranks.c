@@ -1,9 +1,11 @@
 /*
  * A vocab over the ranks of a group, with portable bits: each rank has its columns, the sums go through quern_all_gather, and every
- * rank gets the loss, the log-probabilities and the gradient of one call, bit for bit.
+ * rank gets the loss, the log-probabilities and the gradient of one call, bit for bit.  The last layer does the same by itself.
  *
  * Runs on: cpu; kernels of cross_entropy.
  */
+#include <math.h>
+
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
@@ -107,3 +109,128 @@ Test(cross_entropy_ranks, have_the_bits_of_one_call) {
     for (int ranks = 1; ranks <= MOST_SHARDS; ranks *= 2)
         check_ranks(.kind = RANK_PROCESSES, .count = ranks, .in_group = compare_with_one_call);
 }
+
+/* ---- the last layer ---- */
+
+enum { WIDTH = 7, CHUNK = 2 };
+
+/* Each logit has the same bits whatever columns are beside it. */
+static quern_status multiply(void *user, const quern_gemm_args *args, void *stream) {
+    (void)user, (void)stream;
+    const float *a = args->a, *b = args->b;
+    for (int64_t i = 0; i < args->m; i++)
+        for (int64_t j = 0; j < args->n; j++) {
+            float *c = (float *)args->c + i * args->c_stride + j, sum = args->accumulate ? *c : 0;
+            for (int64_t k = 0; k < args->k; k++)
+                sum += a[args->a_transposed ? k * args->a_stride + i : i * args->a_stride + k] *
+                       b[args->b_transposed ? j * args->b_stride + k : k * args->b_stride + j];
+            *c = sum;
+        }
+    return QUERN_OK;
+}
+
+struct layer {
+    float hidden[ROWS][WIDTH], weight[VOCAB][WIDTH], bias[VOCAB];
+    struct layer_results {
+        float loss, log_prob[ROWS], lse[ROWS], d_hidden[ROWS][WIDTH], d_weight[VOCAB][WIDTH], d_bias[VOCAB];
+    } whole, shared;
+};
+
+static quern_linear_cross_entropy_args layer_args_of(const struct layer *layer, const int64_t *labels,
+                                                     struct layer_results *results) {
+    quern_linear_cross_entropy_args args = QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
+    args.hidden_dtype = args.weight_dtype = args.bias_dtype = args.loss.logits_dtype = QUERN_F32;
+    args.loss.labels_dtype = QUERN_INT64, args.loss.labels = labels, args.loss.rows = ROWS, args.loss.vocab = VOCAB;
+    args.loss.reduction = QUERN_REDUCTION_MEAN, args.loss.bits = QUERN_BITS_PORTABLE;
+    args.loss.loss = &results->loss, args.loss.log_prob = results->log_prob, args.loss.lse = results->lse;
+    args.hidden = layer->hidden, args.weight = layer->weight, args.bias = layer->bias, args.width = WIDTH;
+    args.d_hidden = results->d_hidden, args.d_weight = results->d_weight, args.d_bias = results->d_bias;
+    args.chunk_rows = CHUNK, args.gemm = multiply;
+    return args;
+}
+
+/* The workspace is symmetric memory, which the exchanges do not need on CPUs but on GPUs. */
+static void run_layer(struct rank *rank, quern_group *group, const quern_linear_cross_entropy_args *args) {
+    size_t bytes;
+    void *workspace;
+    rank_ok(rank, quern_linear_cross_entropy_workspace(rank->device, args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_linear_cross_entropy(rank->device, args, workspace, bytes, NULL));
+    rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
+}
+
+static void open_gather(struct rank *rank, quern_group *group, quern_group_gather_args *gather) {
+    const quern_collective_args largest = COLLECTIVE_ARGS(.dtype = QUERN_F32,
+                                                          .count = CHUNK * (int64_t)sizeof(quern_row_nodes) / 4);
+    *gather = (quern_group_gather_args)QUERN_GROUP_GATHER_ARGS_INIT;
+    gather->group = group;
+    rank_ok(rank, quern_collective_workspace(group, &largest, &gather->workspace_bytes));
+    if (gather->workspace_bytes)
+        rank_ok(rank, quern_symmetric_alloc(&group, 1, &gather->workspace_bytes, &gather->workspace));
+}
+
+/* The share of this rank's columns: over all ranks they sum to the gradient of the whole. */
+static void check_d_hidden(struct rank *rank, quern_group *group, const struct layer *layer) {
+    float sums[ROWS][WIDTH];
+    const quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .input = layer->shared.d_hidden, .output = sums,
+                                                       .count = ROWS * WIDTH);
+    rank_ok(rank, quern_all_reduce(group, &args, NULL, 0, NULL));
+    for (int i = 0; i < ROWS * WIDTH; i++) {
+        const float found = sums[i / WIDTH][i % WIDTH], expected = layer->whole.d_hidden[i / WIDTH][i % WIDTH];
+        rank_check(rank, fabsf(found - expected) <= 1e-6f * (1 + fabsf(expected)), "d_hidden[%d] is %.9g instead of %.9g", i,
+                   (double)found, (double)expected);
+    }
+}
+
+static void compare_layers(struct rank *rank, quern_group *group) {
+    struct layer *layer = calloc(1, sizeof *layer);
+    int64_t labels[ROWS] = {17, VOCAB - 1, -100, 1500, 2};
+    quern_group_gather_args gather;
+    rank_check(rank, layer, "no memory");
+    for (int i = 0; i < ROWS * WIDTH; i++) layer->hidden[i / WIDTH][i % WIDTH] = (float)random_normal(1, (uint64_t)i);
+    for (int i = 0; i < VOCAB * WIDTH; i++) layer->weight[i / WIDTH][i % WIDTH] = (float)random_normal(2, (uint64_t)i);
+    for (int i = 0; i < VOCAB; i++) layer->bias[i] = (float)random_normal(3, (uint64_t)i);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_CROSS_ENTROPY | QUERN_COLLECTIVE));
+    const quern_linear_cross_entropy_args whole = layer_args_of(layer, labels, &layer->whole);
+    run_layer(rank, group, &whole);
+    const int64_t first = cuts[rank->ranks][rank->rank], columns = cuts[rank->ranks][rank->rank + 1] - first;
+    quern_linear_cross_entropy_args args = layer_args_of(layer, labels, &layer->shared);
+    args.weight = layer->weight[first], args.bias = &layer->bias[first];
+    args.d_weight = layer->shared.d_weight[first], args.d_bias = &layer->shared.d_bias[first];
+    args.loss.first_column = first, args.loss.vocab = columns, args.loss.global_vocab = VOCAB;
+    args.shard_count = rank->ranks, args.gather = quern_group_gather, args.gather_user = &gather;
+    open_gather(rank, group, &gather);
+    run_layer(rank, group, &args);
+    check_equal(rank, &layer->shared.loss, &layer->whole.loss, sizeof(float), "loss");
+    check_equal(rank, layer->shared.log_prob, layer->whole.log_prob, sizeof layer->whole.log_prob, "log_prob");
+    check_equal(rank, layer->shared.lse, layer->whole.lse, sizeof layer->whole.lse, "lse");
+    check_equal(rank, layer->shared.d_weight[first], layer->whole.d_weight[first], (size_t)columns * sizeof layer->weight[0],
+                "d_weight");
+    check_equal(rank, &layer->shared.d_bias[first], &layer->whole.d_bias[first], (size_t)columns * sizeof(float), "d_bias");
+    check_d_hidden(rank, group, layer);
+    free(layer);
+}
+
+Test(cross_entropy_ranks, have_the_bits_of_one_layer) {
+    for (int ranks = 1; ranks <= MOST_SHARDS; ranks *= 2)
+        for (int i = 0; i < 2; i++)
+            check_ranks(.kind = i ? RANK_UNREADABLE : RANK_PROCESSES, .count = ranks, .in_group = compare_layers);
+}
+
+static void refuse_gathers(struct rank *rank, quern_group *group) {
+    float mine = 1, all = 0;
+    quern_group_gather_args args = QUERN_GROUP_GATHER_ARGS_INIT;
+    args.group = group;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_refused(rank, quern_group_gather(NULL, &mine, &all, 4, NULL), QUERN_NULL_POINTER, "args is NULL");
+    rank_refused(rank, quern_group_gather(&args, &mine, &all, 6, NULL), QUERN_INVALID_ARGUMENT,
+                 "bytes is 6: expected a multiple of 4, up to 2^47");
+    rank_refused(rank, quern_group_gather(&args, NULL, &all, 4, NULL), QUERN_NULL_POINTER, "args.input is NULL");
+    args.collective.timeout = -1;
+    rank_refused(rank, quern_group_gather(&args, &mine, &all, 4, NULL), QUERN_INVALID_ARGUMENT, "timeout is -1");
+    args.size = 4;
+    rank_refused(rank, quern_group_gather(&args, &mine, &all, 4, NULL), QUERN_INVALID_STRUCT_SIZE, "args.size is 4");
+    rank_check(rank, all == 0, "a refused gather has written");
+}
+
+Test(cross_entropy_ranks, gathers_are_refused) { check_ranks(.kind = RANK_THREADS, .count = 1, .in_group = refuse_gathers); }

@@ -172,13 +172,25 @@ static void cross_entropy(struct scene *scene) {
     }
 }
 
-/* The engine's product runs in the engine's environment. */
-static quern_status multiply(void *user, const quern_gemm_args *args, UNUSED void *stream) {
-    const struct scene *scene = user;
+/* The engine's product and its exchange run in the engine's environment. */
+static void leave_call(const struct scene *scene) {
     const struct state entered = get_state();
     const char *changed = leave(scene->environment, entered);
-    check(!changed, "%s: a product has other %s", scene->environment->name, changed);
+    check(!changed, "%s: a function of the engine has other %s", scene->environment->name, changed);
+}
+
+static quern_status multiply(void *user, const quern_gemm_args *args, UNUSED void *stream) {
+    const struct scene *scene = user;
+    leave_call(scene);
     host_product(&(struct test_device){.kind = QUERN_CPU}, args);
+    enter(scene->environment);
+    return QUERN_OK;
+}
+
+static quern_status gather_one(void *user, const void *mine, void *all, size_t bytes, UNUSED void *stream) {
+    const struct scene *scene = user;
+    leave_call(scene);
+    memcpy(all, mine, bytes);
     enter(scene->environment);
     return QUERN_OK;
 }
@@ -191,9 +203,12 @@ static void linear_cross_entropy(struct scene *scene) {
     args.hidden = values(scene, scene->dtype, 3, rows * WIDTH), args.weight = values(scene, scene->dtype, 4, vocab * WIDTH);
     args.d_hidden = take(scene, (size_t)(rows * WIDTH) * quern_dtype_bytes(scene->dtype));
     args.gemm = multiply, args.gemm_user = scene;
-    CALL(scene, quern_linear_cross_entropy_workspace(scene->device, &args, &bytes));
-    SCOPED void *workspace = malloc(bytes);
-    CALL(scene, quern_linear_cross_entropy(scene->device, &args, workspace, bytes, NULL));
+    for (args.shard_count = 0; args.shard_count < 2; args.shard_count++) {
+        args.gather = gather_one, args.gather_user = scene, args.loss.reduction = QUERN_REDUCTION_SUM;
+        CALL(scene, quern_linear_cross_entropy_workspace(scene->device, &args, &bytes));
+        SCOPED void *workspace = malloc(bytes);
+        CALL(scene, quern_linear_cross_entropy(scene->device, &args, workspace, bytes, NULL));
+    }
 }
 
 static void product(struct scene *scene) {

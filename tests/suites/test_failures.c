@@ -295,7 +295,7 @@ TEST_SWEEP(failures, devices, (open_all(0), choose_kernels()),
 
 /* Rooms of the arena; those of tensors come after them. */
 enum {
-    LOGITS, LABELS, GRAD, LOSS, STATS, SHARDS, REPORT, NUMBERS, HIDDEN, WEIGHT, D_HIDDEN, D_WEIGHT, WORKSPACE,
+    LOGITS, LABELS, GRAD, LOSS, STATS, SHARDS, REPORT, NUMBERS, HIDDEN, WEIGHT, D_HIDDEN, D_WEIGHT, BIAS, D_BIAS, WORKSPACE,
     TENSORS = WORKSPACE + 16
 };
 enum { ROWS = 3, VOCAB = 10, WIDTH = 4, WORKSPACE_BYTES = 16 * ROOM };
@@ -317,6 +317,7 @@ static void fill_loss(void) {
     linear.width = WIDTH, linear.chunk_rows = 2, linear.gemm = quern_blas_gemm;
     linear.hidden_dtype = linear.weight_dtype = QUERN_F32;
     linear.hidden = home(HIDDEN), linear.weight = home(WEIGHT), linear.d_hidden = home(D_HIDDEN), linear.d_weight = home(D_WEIGHT);
+    linear.bias_dtype = QUERN_F32, linear.bias = home(BIAS), linear.d_bias = home(D_BIAS);
 }
 
 /* An operation of the device in the workspace. */

@@ -79,6 +79,36 @@ TEST_FIELDS(fields_cross_entropy, in_place, QUERN_CROSS_ENTROPY) {
     ACCEPTED(layer->chunk_rows = INT64_MAX);  /* more rows than there are */
 }
 
+static quern_status copy_alone(UNUSED void *user, UNUSED const void *mine, UNUSED void *all, UNUSED size_t bytes,
+                               UNUSED void *stream) {
+    return QUERN_OK;
+}
+
+TEST_FIELDS(fields_cross_entropy, bias_and_shards_of_the_last_layer, QUERN_CROSS_ENTROPY) {
+    quern_linear_cross_entropy_args *layer = &layer_args;
+    layer_gemm = multiply;
+    fields_prepare(&call_of_quern_linear_cross_entropy);
+    REFUSED((layer->bias_dtype = QUERN_F16, layer->loss.logits_dtype = QUERN_BF16), QUERN_INVALID_DTYPE,
+            "args.bias_dtype is f16 with bf16 logits: expected the logits' dtype, or f32 logits");
+    REFUSED((layer->bias = NULL, layer->bias_dtype = QUERN_NO_DTYPE), QUERN_INVALID_DTYPE,
+            "args.bias_dtype is 0 and args.d_bias is set: expected the dtype of the bias");
+    ACCEPTED((layer->bias = NULL, layer->d_bias = NULL, layer->bias_dtype = QUERN_NO_DTYPE));
+    REFUSED((layer->d_weight_dtype = QUERN_BF16, layer->d_weight_stride = 0), QUERN_NULL_POINTER,
+            "args.accumulate is NULL with a bf16 d_weight of several chunks: expected quern_accumulate");
+    REFUSED(layer->shard_count = 1, QUERN_NOT_SUPPORTED,
+            "args.loss.reduction is 2, a mean, of shards with class_weights: expected 1, a sum");
+    REFUSED((layer->shard_count = 1, layer->loss.class_weights = NULL), QUERN_NULL_POINTER,
+            "args.gather is NULL with args.shard_count 1: expected the exchange of the shards");
+    REFUSED((layer->shard_count = GLOBAL + 1, layer->loss.global_vocab = GLOBAL), QUERN_INVALID_SHAPE,
+            "args.shard_count is 21: expected at most 20");
+    REFUSED((layer->loss.rows = (int64_t)1 << 36, layer->loss.global_vocab = (int64_t)1 << 40, layer->shard_count = 5),
+            QUERN_INVALID_SHAPE, "args.shard_count is 5: expected at most 4");
+    fields_prepare(&call_of_quern_linear_cross_entropy_workspace);
+    ACCEPTED((layer->shard_count = 1, layer->loss.class_weights = NULL, layer->gather = copy_alone));
+    REFUSED((layer->loss.first_column = 11, layer->loss.global_vocab = GLOBAL, layer->shard_count = 2), QUERN_INVALID_SHAPE,
+            "args.first_column is 11: expected at most global_vocab - vocab, 10");
+}
+
 /* Without rows everything else than class weights, sums and the report has no bytes, wherever it is, and may be NULL. */
 TEST_FIELDS(fields_cross_entropy, no_rows, QUERN_CROSS_ENTROPY) {
     static const size_t of_rows[] = {
@@ -101,7 +131,7 @@ TEST_FIELDS(fields_cross_entropy, no_rows, QUERN_CROSS_ENTROPY) {
     }
     /* Weight is not read, and d_weight is still written. */
     fields_prepare(&call_of_quern_linear_cross_entropy);
-    REFUSED((layer->loss.rows = 0, layer->weight = layer->d_weight + VOCAB), QUERN_INVALID_ARGUMENT,
+    REFUSED((layer->loss.rows = 0, layer->weight = (float *)layer->d_weight + VOCAB), QUERN_INVALID_ARGUMENT,
             "args.d_weight overlaps args.weight: expected separate memory");
     ACCEPTED((layer->loss.rows = 0, layer->weight = NULL, layer->hidden = NULL, layer->d_hidden = NULL, layer->loss.labels = NULL));
     ACCEPTED((layer->loss.rows = 0, layer->loss.reduction = QUERN_REDUCTION_NONE, layer->loss.loss = NULL, layer->weight = NULL,
@@ -165,6 +195,7 @@ static struct results call_with(const struct call *call, struct strides given) {
         gather_loss(&results, &layer_args.loss);
         gather(&results, layer_args.d_hidden, ROWS, WIDTH, stride_or(given.d_hidden, WIDTH), sizeof(float));
         gather(&results, layer_args.d_weight, VOCAB, WIDTH, stride_or(given.d_weight, WIDTH), sizeof(float));
+        gather(&results, layer_args.d_bias, 1, VOCAB, VOCAB, sizeof(float));
         return results;
     }
     gather_loss(&results, &loss_args);

@@ -6,6 +6,7 @@
  */
 #include "harness/buffer.h"
 #include "harness/check.h"
+#include "harness/cuda.h"
 #include "harness/host_product.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
@@ -41,6 +42,9 @@ struct shape {
     int64_t padding;  /* added to every stride */
     int64_t upstream_stride;
     bool accumulate;
+    quern_dtype bias, d_weight;  /* 0: none, and F32 */
+    bool weighs;      /* class weights */
+    bool is_portable; /* portable bits, without what has none */
     bool policy;      /* upstream gradients of log_prob and entropy, and temperatures, with the values of grad_loss */
     uint64_t seed;
 };
@@ -52,7 +56,8 @@ static const char *const row_names[ROW_VALUES] = {"lse", "log_prob", "entropy"};
 struct layer {
     struct shape shape;
     struct test_device device;
-    struct buffer hidden, weight, labels, d_hidden, d_weight, loss, upstream, argmax, values[ROW_VALUES];
+    struct buffer hidden, weight, labels, d_hidden, d_weight, bias, d_bias, class_weights, loss, upstream, argmax;
+    struct buffer values[ROW_VALUES];
     quern_linear_cross_entropy_args args;
     struct products products;
 };
@@ -70,6 +75,27 @@ static void open_matrix(struct layer *layer, struct buffer *buffer, quern_dtype 
     const int64_t stride = layer->shape.width + layer->shape.padding;
     SCOPED void *values = make_values(dtype, rows, layer->shape.width, stride, spread, seed);
     buffer_open(buffer, &layer->device, (size_t)(rows * stride) * quern_dtype_bytes(dtype), quern_dtype_bytes(dtype), values);
+}
+
+static quern_dtype d_weight_dtype(const struct shape *shape) { return shape->d_weight ? shape->d_weight : QUERN_F32; }
+
+static void open_bias(struct layer *layer) {
+    const struct shape *s = &layer->shape;
+    const quern_dtype dtype = s->bias ? s->bias : QUERN_F32;
+    SCOPED void *bias = make_values(dtype, 1, s->vocab, s->vocab, 2, s->seed + 6);
+    SCOPED void *before = make_values(QUERN_F32, 1, s->vocab, s->vocab, 0.1, s->seed + 7);
+    buffer_open(&layer->bias, &layer->device, (size_t)s->vocab * quern_dtype_bytes(dtype), quern_dtype_bytes(dtype), bias);
+    buffer_open(&layer->d_bias, &layer->device, (size_t)s->vocab * sizeof(float), sizeof(float), before);
+    layer->args.bias_dtype = s->bias;
+    if (s->bias) layer->args.bias = layer->bias.data, layer->args.d_bias = layer->d_bias.data;
+}
+
+static void open_class_weights(struct layer *layer) {
+    const int64_t vocab = layer->shape.vocab;
+    SCOPED float *weights = malloc((size_t)vocab * sizeof *weights + 1);
+    for (int64_t i = 0; i < vocab; i++) weights[i] = (float)(0.5 + random_uniform(layer->shape.seed + 8, (uint64_t)i));
+    buffer_open(&layer->class_weights, &layer->device, (size_t)vocab * sizeof *weights, sizeof *weights, weights);
+    if (layer->shape.weighs) layer->args.loss.class_weights = layer->class_weights.data;
 }
 
 static void open_labels(struct layer *layer) {
@@ -107,11 +133,11 @@ static void open_layer(struct layer *layer, const struct shape *shape) {
     *layer = (struct layer){.shape = *shape};
     const int64_t stride = shape->width + shape->padding;
     device_open(&layer->device, 0, NULL);
-    check_ok(quern_prepare(layer->device.quern, QUERN_CROSS_ENTROPY));
+    check_ok(quern_prepare(layer->device.quern, QUERN_CROSS_ENTROPY | (shape->d_weight == QUERN_BF16 ? QUERN_ADAM : 0)));
     open_matrix(layer, &layer->hidden, shape->hidden, shape->rows, 1, shape->seed);
     open_matrix(layer, &layer->weight, shape->weight, shape->vocab, 0.5, shape->seed + 1);
     open_matrix(layer, &layer->d_hidden, shape->hidden, shape->rows, 1, shape->seed + 2);
-    open_matrix(layer, &layer->d_weight, QUERN_F32, shape->vocab, 0.1, shape->seed + 5);
+    open_matrix(layer, &layer->d_weight, d_weight_dtype(shape), shape->vocab, 0.1, shape->seed + 5);
     open_labels(layer);
     buffer_open(&layer->loss, &layer->device, sizeof(float) * (size_t)(shape->reduction ? 1 : shape->rows), 4, NULL);
     buffer_open(&layer->argmax, &layer->device, sizeof(int64_t) * (size_t)shape->rows, 8, NULL);
@@ -129,12 +155,18 @@ static void open_layer(struct layer *layer, const struct shape *shape) {
     args->d_hidden = layer->d_hidden.data, args->d_weight = layer->d_weight.data, args->accumulate_weight = shape->accumulate;
     args->hidden_stride = args->weight_stride = args->d_hidden_stride = args->d_weight_stride = stride;
     args->chunk_rows = shape->chunk_rows, args->gemm = gemm, args->gemm_user = &layer->products;
+    args->d_weight_dtype = shape->d_weight;
+    args->accumulate = quern_accumulate;
+    open_bias(layer);
+    open_class_weights(layer);
+    if (shape->is_portable) args->loss.bits = QUERN_BITS_PORTABLE, args->loss.entropy = NULL, args->loss.argmax = NULL;
     open_upstream(layer);
 }
 
 static void close_layer(struct layer *layer) {
     struct buffer *buffers[] = {&layer->hidden, &layer->weight, &layer->labels, &layer->d_hidden,
-                                &layer->d_weight, &layer->loss, &layer->upstream, &layer->argmax};
+                                &layer->d_weight, &layer->bias,   &layer->d_bias,   &layer->loss,
+                                &layer->upstream, &layer->argmax,       &layer->class_weights};
     for (size_t i = 0; i < COUNT(buffers); i++) buffer_close(buffers[i]);
     for (int i = 0; i < ROW_VALUES; i++) buffer_close(&layer->values[i]);
     device_close(&layer->device);
@@ -152,7 +184,7 @@ static quern_status run_layer(struct layer *layer) {
 /* ---- the same on all rows at once ---- */
 
 struct whole {
-    struct matrix hidden, weight, logits, d_hidden, d_weight;
+    struct matrix hidden, weight, logits, d_hidden, d_weight, d_bias;
     float *loss, *values[ROW_VALUES];
     int64_t *argmax;
 };
@@ -170,8 +202,10 @@ static void run_cross_entropy(struct layer *layer, struct whole *whole) {
     buffer_open(&logits, &layer->device, matrix_bytes(&whole->logits), 0, whole->logits.data);
     buffer_open(&loss, &layer->device, layer->loss.bytes, 0, NULL);
     buffer_open(&argmax, &layer->device, layer->argmax.bytes, 0, NULL);
-    args.logits = args.grad = logits.data, args.loss = loss.data, args.argmax = argmax.data;
+    args.logits = args.grad = logits.data, args.loss = loss.data;
     open_row_values(layer, values, &args);
+    args.argmax = layer->shape.is_portable ? NULL : argmax.data;
+    if (layer->shape.is_portable) args.entropy = NULL;
     check_ok(quern_cross_entropy_workspace(layer->device.quern, &args, &bytes));
     buffer_open(&workspace, &layer->device, bytes, 0, NULL);
     check_ok(quern_cross_entropy(layer->device.quern, &args, workspace.data, bytes, layer->device.stream));
@@ -188,18 +222,47 @@ static void run_cross_entropy(struct layer *layer, struct whole *whole) {
     }
 }
 
+/* The bias in each row. */
+static void add_bias(struct layer *layer, const struct matrix *logits) {
+    const char *bias = buffer_read(&layer->bias);
+    for (int64_t i = 0; i < logits->rows * logits->columns && layer->shape.bias; i++)
+        dtype_store(logits->dtype, logits->data, i, dtype_load(layer->shape.bias, bias, i % logits->columns));
+}
+
+/* The sum of the rows. */
+static void add_rows(const struct matrix *rows, bool accumulate, const struct matrix *sums) {
+    for (int64_t column = 0; column < rows->columns; column++) {
+        double sum = accumulate ? matrix_at(sums, 0, 0, column) : 0;
+        for (int64_t row = 0; row < rows->rows; row++) sum += matrix_at(rows, 0, row, column);
+        dtype_store(QUERN_F32, sums->data, column, sum);
+    }
+}
+
+/* Makes the elements of a matrix those of fp32, so that only the comparison rounds them. */
+static void widen(struct matrix *matrix) {
+    const int64_t count = matrix->rows * matrix->stride;
+    float *wide = malloc((size_t)count * sizeof *wide + 1);
+    for (int64_t i = 0; i < count; i++) wide[i] = (float)dtype_load(matrix->dtype, matrix->data, i);
+    free(matrix->data);
+    matrix->data = wide, matrix->dtype = QUERN_F32;
+}
+
 static void run_whole(struct layer *layer, struct whole *whole) {
     const struct shape *s = &layer->shape;
     const int64_t stride = s->width + s->padding;
     whole->hidden = copy_of(&layer->hidden, s->hidden, s->rows, s->width, stride);
     whole->weight = copy_of(&layer->weight, s->weight, s->vocab, s->width, stride);
     whole->d_hidden = copy_of(&layer->d_hidden, s->hidden, s->rows, s->width, stride);
-    whole->d_weight = copy_of(&layer->d_weight, QUERN_F32, s->vocab, s->width, stride);
+    whole->d_weight = copy_of(&layer->d_weight, d_weight_dtype(s), s->vocab, s->width, stride);
+    whole->d_bias = copy_of(&layer->d_bias, QUERN_F32, 1, s->vocab, s->vocab);
     whole->logits = (struct matrix){s->logits, s->rows, s->vocab, s->vocab,
                                     malloc((size_t)(s->rows * s->vocab) * quern_dtype_bytes(s->logits) + 1)};
-    matrix_multiply(&(quern_gemm_args){.m = s->rows, .n = s->vocab, .k = s->width, .b_transposed = 1}, &whole->hidden,
-                    &whole->weight, &whole->logits);
+    add_bias(layer, &whole->logits);
+    matrix_multiply(&(quern_gemm_args){.m = s->rows, .n = s->vocab, .k = s->width, .b_transposed = 1, .accumulate = s->bias != 0},
+                    &whole->hidden, &whole->weight, &whole->logits);
     run_cross_entropy(layer, whole);
+    add_rows(&whole->logits, s->accumulate, &whole->d_bias);
+    widen(&whole->d_weight);
     matrix_multiply(&(quern_gemm_args){.m = s->vocab, .n = s->width, .k = s->rows, .a_transposed = 1,
                                        .accumulate = s->accumulate}, &whole->logits, &whole->hidden, &whole->d_weight);
     matrix_multiply(&(quern_gemm_args){.m = s->rows, .n = s->width, .k = s->vocab}, &whole->logits, &whole->weight,
@@ -208,21 +271,25 @@ static void run_whole(struct layer *layer, struct whole *whole) {
 
 static void free_whole(struct whole *whole) {
     void *all[] = {whole->hidden.data, whole->weight.data, whole->logits.data, whole->d_hidden.data, whole->d_weight.data,
-                   whole->loss, whole->argmax, whole->values[0], whole->values[1], whole->values[2]};
+                   whole->d_bias.data, whole->loss, whole->argmax, whole->values[0], whole->values[1], whole->values[2]};
     for (size_t i = 0; i < COUNT(all); i++) free(all[i]);
 }
 
-/* d_weight is rounded to fp32 after each chunk. */
-static void compare_d_weight(struct layer *layer, const struct whole *whole) {
-    const struct matrix *expected = &whole->d_weight;
-    struct matrix found = *expected;
-    found.data = buffer_read(&layer->d_weight);
+/* Sums in fp32 over the chunks, which are rounded to the dtype once: not below what the least sum gives, nor above the largest. */
+static void compare_sums(const struct matrix *expected, const void *data, quern_dtype dtype, const char *name, int64_t chunk) {
     for (int64_t row = 0; row < expected->rows; row++)
         for (int64_t column = 0; column < expected->columns; column++) {
-            double e = matrix_at(expected, 0, row, column), f = matrix_at(&found, 0, row, column);
-            check(fabs(e - f) <= 1e-5 * fabs(e) + 1e-6, "d_weight[%lld][%lld] is %.9g instead of %.9g, chunk %lld", (long long)row,
-                  (long long)column, f, e, (long long)layer->shape.chunk_rows);
+            const double e = matrix_at(expected, 0, row, column), f = dtype_load(dtype, data, row * expected->stride + column);
+            const double error = 1e-5 * fabs(e) + 1e-6;
+            check(f >= dtype_round(dtype, e - error) && f <= dtype_round(dtype, e + error), "%s[%lld][%lld] is %.9g instead of "
+                  "%.9g, chunk %lld", name, (long long)row, (long long)column, f, e, (long long)chunk);
         }
+}
+
+static void compare_d_weight(struct layer *layer, const struct whole *whole) {
+    compare_sums(&whole->d_weight, buffer_read(&layer->d_weight), d_weight_dtype(&layer->shape), "d_weight",
+                 layer->shape.chunk_rows);
+    if (layer->shape.bias) compare_sums(&whole->d_bias, buffer_read(&layer->d_bias), QUERN_F32, "d_bias", layer->shape.chunk_rows);
 }
 
 #define OPEN_LAYER(layer, shape) struct layer layer CLOSED_BY(close_layer); open_layer(&layer, shape)
@@ -264,6 +331,33 @@ Test(linear_cross_entropy, reductions_options_and_strides) {
         check_layer(SHAPE(.reduction = (quern_reduction)(i % 3), .label_smoothing = i & 1 ? 0.1f : 0, .softcap = i & 2 ? 20 : 0,
                           .z_loss = i & 4 ? 1e-3f : 0, .padding = i % 5, .accumulate = i % 4 == 3, .chunk_rows = 10 + i,
                           .upstream_stride = i - 6, .policy = i % 2, .seed = (uint64_t)i + 40));
+}
+
+/* A bias of the dtype of the logits, or any with fp32 logits. */
+Test(linear_cross_entropy, bias) {
+    static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
+    for (int i = 0; i < 10; i++)
+        check_layer(SHAPE(.logits = i < 6 ? QUERN_F32 : dtypes[1 + i % 2], .bias = dtypes[i < 6 ? i % 3 : 1 + i % 2],
+                          .chunk_rows = i % 4 * 9, .rows = i == 5 ? 0 : 40, .accumulate = i % 2, .padding = i % 3,
+                          .policy = i == 7, .seed = (uint64_t)i + 80));
+}
+
+/* A d_weight of 16 bits: the sums of several chunks, or one product, rounded once. */
+Test(linear_cross_entropy, d_weight_in_bf16) {
+    static const int64_t chunks[] = {7, 64, 70, 0};
+    for (int i = 0; i < 12; i++)
+        check_layer(SHAPE(.d_weight = i < 8 ? QUERN_BF16 : QUERN_F32, .chunk_rows = chunks[i % 4], .accumulate = i / 4 == 1,
+                          .rows = i == 3 ? 0 : 70, .bias = i == 6 ? QUERN_BF16 : 0, .seed = (uint64_t)i + 100));
+}
+
+/* Without the kernels that round the sums nothing is written, not even a product asked for. */
+Test(linear_cross_entropy, d_weight_in_bf16_needs_adam) {
+    OPEN_LAYER(layer, SHAPE(.chunk_rows = 16));
+    layer.args.d_weight_dtype = QUERN_BF16;
+    layer.args.d_weight_stride = 0;
+    check_status(run_layer(&layer), QUERN_NOT_PREPARED);
+    check(layer.products.made == 0, "%d products", layer.products.made);
+    check(holds_pattern(buffer_read(&layer.loss), layer.loss.bytes), "the loss was written");
 }
 
 Test(linear_cross_entropy, no_rows) {
@@ -321,6 +415,154 @@ Test(linear_cross_entropy, a_chunk_is_what_memory_holds) {
     layer.args.chunk_rows = 64;
     check_ok(quern_linear_cross_entropy_workspace(layer.device.quern, &layer.args, &large));
     check(large - small >= 60 * 5000 * 2 && small < 5000 * 4 * 16, "%zu bytes for one row, %zu for 64", small, large);
+}
+
+/* ---- shards of the vocab ---- */
+
+enum { MOST_SHARDS = 5, MOST_EXCHANGES = 24 };
+
+/* The ranks take turns: each is called once for its own stats, and once more when those of all are known. */
+struct exchange {
+    const struct test_device *device;
+    int shard, shards, made;
+    int fail_at;              /* index of the exchange that fails; -1: none */
+    size_t bytes[MOST_EXCHANGES];
+    char *kept[MOST_EXCHANGES][MOST_SHARDS];
+};
+
+static void copy_out(const struct test_device *device, void *to, const void *from, size_t bytes) {
+    if (device->kind == QUERN_CPU) memcpy(to, from, bytes);
+    else CUDA(cuMemcpyDtoHAsync_v2(to, (cuda_pointer)(uintptr_t)from, bytes, device->stream));
+    device_synchronize(device);
+}
+
+static void copy_in(const struct test_device *device, void *to, const void *from, size_t bytes) {
+    if (device->kind == QUERN_CPU) memcpy(to, from, bytes);
+    else CUDA(cuMemcpyHtoDAsync_v2((cuda_pointer)(uintptr_t)to, from, bytes, device->stream));
+    device_synchronize(device);
+}
+
+static quern_status exchange(void *user, const void *mine, void *all, size_t bytes, void *stream) {
+    struct exchange *x = user;
+    check(stream == x->device->stream && x->made < MOST_EXCHANGES, "another stream, or %d exchanges", x->made);
+    if (x->made == x->fail_at) return QUERN_PEER_TIMEOUT;
+    char **const kept = x->kept[x->made];
+    if (!kept[x->shard]) copy_out(x->device, kept[x->shard] = malloc(bytes), mine, bytes);
+    check(!x->bytes[x->made] || x->bytes[x->made] == bytes, "%zu bytes of shard %d", bytes, x->shard);
+    x->bytes[x->made++] = bytes;
+    for (int i = 0; i < x->shards; i++)
+        copy_in(x->device, (char *)all + (size_t)i * bytes, kept[kept[i] ? i : x->shard], bytes);
+    return QUERN_OK;
+}
+
+static void free_exchange(struct exchange *x) {
+    for (int i = 0; i < MOST_EXCHANGES; i++)
+        for (int shard = 0; shard < MOST_SHARDS; shard++) free(x->kept[i][shard]);
+}
+
+static void *element_of(struct buffer *buffer, quern_dtype dtype, int64_t i) {
+    return (char *)buffer->data + i * (int64_t)quern_dtype_bytes(dtype);
+}
+
+/* The layer of one rank, whose columns lie where those of the whole are. */
+static void take_shard(struct layer *layer, struct exchange *x, int64_t first, int64_t end) {
+    const struct shape *s = &layer->shape;
+    quern_linear_cross_entropy_args *args = &layer->args;
+    const int64_t stride = s->width + s->padding;
+    args->loss.first_column = first, args->loss.vocab = end - first, args->loss.global_vocab = s->vocab;
+    args->weight = element_of(&layer->weight, s->weight, first * stride);
+    args->d_weight = element_of(&layer->d_weight, d_weight_dtype(s), first * stride);
+    if (s->bias) {
+        args->bias = element_of(&layer->bias, s->bias, first);
+        args->d_bias = element_of(&layer->d_bias, QUERN_F32, first);
+    }
+    if (s->weighs) args->loss.class_weights = element_of(&layer->class_weights, QUERN_F32, first);
+    args->shard_count = x->shards, args->gather = exchange, args->gather_user = x;
+    x->made = 0;
+}
+
+/* Each output of the rows, with portable bits that of one call. */
+static void compare_rows(struct layer *layer, const struct whole *whole) {
+    const bool is_exact = layer->args.loss.bits == QUERN_BITS_PORTABLE;
+    const int64_t rows = layer->shape.rows;
+    for (int i = -1; i < ROW_VALUES; i++) {
+        if (is_exact && i == ROW_VALUES - 1) continue;   /* without the entropy */
+        const float *found = buffer_read(i < 0 ? &layer->loss : &layer->values[i]);
+        const float *expected = i < 0 ? whole->loss : whole->values[i];
+        for (int64_t row = 0; row < (i < 0 && layer->shape.reduction ? 1 : rows); row++)
+            check(is_exact ? !memcmp(&found[row], &expected[row], sizeof(float))
+                           : fabsf(found[row] - expected[row]) <= 4e-6f * (1 + fabsf(expected[row])),
+                  "%s of row %lld is %.9g instead of %.9g", i < 0 ? "loss" : row_names[i], (long long)row, (double)found[row],
+                  (double)expected[row]);
+    }
+}
+
+static void add_shares(struct layer *layer, double *sums) {
+    const float *share = buffer_read(&layer->d_hidden);
+    for (size_t i = 0; i < layer->d_hidden.bytes / sizeof *share; i++) sums[i] += (double)share[i];
+}
+
+static void check_d_hidden(const struct layer *layer, const struct whole *whole, const double *sums) {
+    for (int64_t i = 0; i < layer->shape.rows * layer->shape.width; i++) {
+        const double expected = dtype_load(QUERN_F32, whole->d_hidden.data, i);
+        check(fabs(sums[i] - expected) <= 1e-5 * (1 + fabs(expected)), "d_hidden[%lld] is %.9g instead of %.9g", (long long)i,
+              sums[i], expected);
+    }
+}
+
+/* Random cuts, the same in both turns. */
+static void check_shards(const struct shape *shape, int shards) {
+    OPEN_LAYER(layer, shape);
+    OPEN_WHOLE(whole, &layer);
+    struct exchange x CLOSED_BY(free_exchange) = {.device = &layer.device, .shards = shards, .fail_at = -1};
+    SCOPED double *sums = calloc((size_t)(shape->rows * shape->width), sizeof *sums);
+    int64_t cuts[MOST_SHARDS + 1] = {0};
+    for (int i = 1; i < shards; i++)
+        cuts[i] = cuts[i - 1] + 1 + random_below(shape->seed + 9, (uint64_t)i, (shape->vocab - cuts[i - 1]) / (shards - i + 1));
+    cuts[shards] = shape->vocab;
+    for (int turn = 0; turn < 2; turn++)
+        for (x.shard = 0; x.shard < shards; x.shard++) {
+            take_shard(&layer, &x, cuts[x.shard], cuts[x.shard + 1]);
+            layer.args.d_hidden = turn ? layer.d_hidden.data : NULL;
+            if (!turn) layer.args.d_weight = layer.args.d_bias = NULL;
+            check_ok(run_layer(&layer));
+            if (turn) compare_rows(&layer, &whole), add_shares(&layer, sums);
+        }
+    check_d_hidden(&layer, &whole, sums);
+    compare_d_weight(&layer, &whole);
+}
+
+#define SHARDED(...) SHAPE(.hidden = QUERN_F32, .rows = 30, __VA_ARGS__)
+
+Test(linear_cross_entropy, shards) {
+    for (int i = 0; i < 12; i++)
+        check_shards(SHARDED(.logits = i % 2 ? QUERN_F32 : QUERN_BF16, .reduction = (quern_reduction)(i % 3), .chunk_rows = i * 3,
+                             .bias = i % 4 == 3 ? QUERN_F32 : 0, .d_weight = i == 4 ? QUERN_BF16 : 0, .policy = i % 2,
+                             .softcap = i % 5 ? 0 : 20, .weighs = i % 3 == 1, .accumulate = i % 4 == 1, .seed = (uint64_t)i + 120),
+                     1 + i % MOST_SHARDS);
+}
+
+Test(linear_cross_entropy, shards_with_portable_bits) {
+    for (int i = 0; i < 8; i++)
+        check_shards(SHARDED(.logits = i % 2 ? QUERN_F32 : QUERN_BF16, .reduction = (quern_reduction)(i % 3), .chunk_rows = 5 + i,
+                             .weighs = i % 3 == 1, .is_portable = true, .seed = (uint64_t)i + 140),
+                     1 + i % MOST_SHARDS);
+}
+
+/* Shards of different sizes exchange as many rows at a time. */
+Test(linear_cross_entropy, shards_choose_the_same_chunk) {
+    check_shards(SHAPE(.hidden = QUERN_F32, .rows = 400, .width = 40, .seed = 150), 3);
+}
+
+Test(linear_cross_entropy, an_exchange_that_fails_ends_the_call) {
+    for (int at = 0; at < 4; at++) {
+        OPEN_LAYER(layer, SHARDED(.chunk_rows = 15, .is_portable = true));
+        struct exchange x CLOSED_BY(free_exchange) = {.device = &layer.device, .shards = 2, .fail_at = at};
+        take_shard(&layer, &x, 0, 40);
+        check(run_layer(&layer) == QUERN_PEER_TIMEOUT, "exchange %d", at);
+        check(x.made == at && layer.products.made == 1 + at / 2 * 3, "%d exchanges and %d products before number %d failed", x.made,
+              layer.products.made, at);
+    }
 }
 
 /* ---- strict labels ---- */

@@ -88,6 +88,8 @@ QUERN_COMBINE_MAX = 2
 quern_log_callback = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 quern_parallel_for = CFUNCTYPE(None, c_void_p, c_int64, CFUNCTYPE(None, c_void_p, c_int64), c_void_p)
 quern_gemm = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
+quern_gather = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p)
+quern_accumulator = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
 quern_gather_facts = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)
 quern_carrier_send = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, c_uint64, c_void_p)
 quern_carrier_receive = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, c_uint64, c_void_p)
@@ -220,6 +222,14 @@ class quern_linear_cross_entropy_args(Structure):
         ("chunk_rows", c_int64),
         ("gemm", quern_gemm),
         ("gemm_user", c_void_p),
+        ("d_weight_dtype", c_int),
+        ("bias_dtype", c_int),
+        ("accumulate", quern_accumulator),
+        ("bias", c_void_p),
+        ("d_bias", c_void_p),
+        ("shard_count", c_int64),
+        ("gather", quern_gather),
+        ("gather_user", c_void_p),
     ]
 class quern_adam_tensor(Structure):
     _fields_ = [
@@ -455,6 +465,14 @@ class quern_collective_args(Structure):
         ("multiprocessors", c_int),
         ("timeout", c_double),
     ]
+class quern_group_gather_args(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("group", c_void_p),
+        ("collective", quern_collective_args),
+        ("workspace", c_void_p),
+        ("workspace_bytes", c_size_t),
+    ]
 class quern_quantize_chunks_args(Structure):
     _fields_ = [
         ("size", c_uint32),
@@ -609,6 +627,8 @@ _FUNCTIONS = {
     "quern_reduce_scatter": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
     "quern_all_reduce": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
     "quern_broadcast": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
+    "quern_group_gather_args_init": (None, c_void_p),
+    "quern_group_gather": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
     "quern_quantize_chunks_args_init": (None, c_void_p),
     "quern_quantize_chunks_workspace": (c_int, c_void_p, c_void_p, c_void_p),
     "quern_quantize_chunks": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),

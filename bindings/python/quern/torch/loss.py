@@ -321,17 +321,18 @@ class _Linear(torch.autograd.Function):
     """Chunks of rows: their logits, the gradient over them, and its two products, before the next chunk."""
 
     @staticmethod
-    def forward(ctx, hidden, matrix, labels, weight, chunk, options):
+    def forward(ctx, hidden, matrix, bias, labels, weight, chunk, options):
         columns, reduction, ignore_index, label_smoothing, z_loss, softcap, strict = options
         d_hidden = torch.empty_like(hidden) if hidden.requires_grad else None
-        d_matrix = torch.zeros(matrix.shape, dtype=torch.float32, device=matrix.device) if matrix.requires_grad else None
+        d_matrix, d_bias = (torch.zeros(each.shape, dtype=torch.float32, device=each.device)
+                            if each is not None and each.requires_grad else None for each in (matrix, bias))
         losses = []
         for start in range(0, hidden.shape[0], chunk):
             piece = hidden[start:start + chunk]
-            logits = piece @ matrix.t()
+            logits = piece @ matrix.t() if bias is None else torch.addmm(bias, piece, matrix.t())
             chosen = (labels[start:start + chunk], weight, columns, _c.QUERN_REDUCTION_SUM, ignore_index, label_smoothing, z_loss,
                       softcap, strict, False)
-            if d_hidden is None and d_matrix is None:
+            if d_hidden is None and d_matrix is None and d_bias is None:
                 losses.append(_loss_alone(logits, *chosen))
                 continue
             losses.append(_over_logits(logits, *chosen, 1.0))
@@ -339,8 +340,11 @@ class _Linear(torch.autograd.Function):
                 torch.mm(logits, matrix, out=d_hidden[start:start + chunk])
             if d_matrix is not None:
                 d_matrix += logits.t() @ piece
+            if d_bias is not None:
+                d_bias += logits.sum(0, dtype=torch.float32)
         factor = _factor(labels, weight, columns, ignore_index) if reduction == _c.QUERN_REDUCTION_MEAN else None
-        ctx.save_for_backward(d_hidden, None if d_matrix is None else d_matrix.to(matrix.dtype), factor)
+        ctx.save_for_backward(d_hidden, None if d_matrix is None else d_matrix.to(matrix.dtype),
+                              None if d_bias is None else d_bias.to(bias.dtype), factor)
         total = torch.stack(losses).sum() if losses else hidden.new_zeros([], dtype=torch.float32)
         return total if factor is None else total * factor
 
@@ -362,12 +366,14 @@ def _factor(labels, weight, columns, ignore_index) -> torch.Tensor:
 
 
 def linear_cross_entropy(hidden: torch.Tensor, matrix: torch.Tensor, labels: torch.Tensor, weight: Optional[torch.Tensor] = None, *,
-                         ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0, z_loss: float = 0.0,
-                         softcap: float = 0.0, strict: Optional[bool] = None, chunk_rows: int = 0) -> torch.Tensor:
-    """cross_entropy(hidden @ matrix.T, labels), without the whole logits: hidden is [..., width] and matrix [vocab, width].
+                         bias: Optional[torch.Tensor] = None, ignore_index: int = -100, reduction: str = "mean",
+                         label_smoothing: float = 0.0, z_loss: float = 0.0, softcap: float = 0.0, strict: Optional[bool] = None,
+                         chunk_rows: int = 0) -> torch.Tensor:
+    """cross_entropy(hidden @ matrix.T + bias, labels), without the whole logits: hidden is [..., width], matrix [vocab, width] and bias
+    [vocab].
 
     Forward and backward pass are one: the logits of chunk_rows rows are in memory at a time (0: as many elements as hidden has).  The
-    gradient of matrix is summed over the chunks in fp32.  reduction is "sum" or "mean".
+    gradients of matrix and bias are summed over the chunks in fp32.  reduction is "sum" or "mean".
     """
     if reduction not in ("sum", "mean"):
         _fail(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'sum' or 'mean'")
@@ -376,11 +382,14 @@ def linear_cross_entropy(hidden: torch.Tensor, matrix: torch.Tensor, labels: tor
               f"({matrix.dtype}): expected [..., width] and [vocab, width] of one dtype")
     flat, targets = _rows(hidden, labels)
     vocab, width = matrix.shape
+    if bias is not None and (bias.shape != (vocab,) or bias.dtype != matrix.dtype or bias.device != matrix.device):
+        _fail(_c.QUERN_INVALID_SHAPE, f"bias has the shape {list(bias.shape)} ({bias.dtype}) on {bias.device}: expected [{vocab}] "
+              f"({matrix.dtype}) on {matrix.device}")
     chunk = chunk_rows or max(1, math.ceil(flat.shape[0] * width / max(vocab, 1)))
     if not torch.compiler.is_compiling():
         follow_threads()
     try:
-        return _Linear.apply(flat, matrix, targets, _weight(weight, vocab, flat), chunk,
+        return _Linear.apply(flat, matrix, bias, targets, _weight(weight, vocab, flat), chunk,
                              (vocab, _REDUCTIONS[reduction], ignore_index, label_smoothing, z_loss, softcap, _is_strict(strict, flat)))
     except RuntimeError as failure:
         raise quern.translated(failure) from None

@@ -83,6 +83,8 @@ pub const QUERN_COMBINE_MAX: quern_combination = 2;
 pub type quern_log_callback = Option<unsafe extern "C" fn(user: *mut c_void, level: quern_log_level, line: *const c_char)>;
 pub type quern_parallel_for = Option<unsafe extern "C" fn(user: *mut c_void, tasks: i64, task: Option<unsafe extern "C" fn(context: *mut c_void, index: i64)>, context: *mut c_void)>;
 pub type quern_gemm = Option<unsafe extern "C" fn(user: *mut c_void, args: *const quern_gemm_args, stream: *mut c_void) -> quern_status>;
+pub type quern_gather = Option<unsafe extern "C" fn(user: *mut c_void, mine: *const c_void, all: *mut c_void, bytes: usize, stream: *mut c_void) -> quern_status>;
+pub type quern_accumulator = Option<unsafe extern "C" fn(device: *mut quern_device, args: *const quern_accumulate_args, stream: *mut c_void) -> quern_status>;
 pub type quern_gather_facts = Option<unsafe extern "C" fn(user: *mut c_void, mine: *const c_void, bytes: usize, all: *mut c_void) -> c_int>;
 pub type quern_carrier_send = Option<unsafe extern "C" fn(user: *mut c_void, rank: c_int, data: *const c_void, bytes: usize, tag: u64, request: *mut u64) -> c_int>;
 pub type quern_carrier_receive = Option<unsafe extern "C" fn(user: *mut c_void, rank: c_int, data: *mut c_void, bytes: usize, tag: u64, request: *mut u64) -> c_int>;
@@ -258,11 +260,19 @@ pub struct quern_linear_cross_entropy_args {
     pub weight_stride: i64,
     pub d_hidden: *mut c_void,
     pub d_hidden_stride: i64,
-    pub d_weight: *mut f32,
+    pub d_weight: *mut c_void,
     pub d_weight_stride: i64,
     pub chunk_rows: i64,
     pub gemm: quern_gemm,
     pub gemm_user: *mut c_void,
+    pub d_weight_dtype: quern_dtype,
+    pub bias_dtype: quern_dtype,
+    pub accumulate: quern_accumulator,
+    pub bias: *const c_void,
+    pub d_bias: *mut f32,
+    pub shard_count: i64,
+    pub gather: quern_gather,
+    pub gather_user: *mut c_void,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -515,6 +525,15 @@ pub struct quern_collective_args {
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct quern_group_gather_args {
+    pub size: u32,
+    pub group: *mut quern_group,
+    pub collective: quern_collective_args,
+    pub workspace: *mut c_void,
+    pub workspace_bytes: usize,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct quern_quantize_chunks_args {
     pub size: u32,
     pub input_dtype: quern_dtype,
@@ -671,6 +690,8 @@ extern "C" {
     pub fn quern_reduce_scatter(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_all_reduce(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_broadcast(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_group_gather_args_init(args: *mut quern_group_gather_args);
+    pub fn quern_group_gather(args: *mut c_void, mine: *const c_void, all: *mut c_void, bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_quantize_chunks_args_init(args: *mut quern_quantize_chunks_args);
     pub fn quern_quantize_chunks_workspace(group: *mut quern_group, args: *const quern_quantize_chunks_args, bytes: *mut usize) -> quern_status;
     pub fn quern_quantize_chunks(group: *mut quern_group, args: *const quern_quantize_chunks_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
@@ -701,7 +722,7 @@ macro_rules! for_each_struct {
         $call!(quern_row_nodes: first_unit, right_nodes, left_nodes, last_unit);
         $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride, bits, nodes);
         $call!(quern_gemm_args: size, accumulate, m, n, k, a, b, c, a_dtype, b_dtype, c_dtype, a_transposed, b_transposed, a_stride, b_stride, c_stride);
-        $call!(quern_linear_cross_entropy_args: size, hidden_dtype, weight_dtype, accumulate_weight, loss, width, hidden, hidden_stride, weight, weight_stride, d_hidden, d_hidden_stride, d_weight, d_weight_stride, chunk_rows, gemm, gemm_user);
+        $call!(quern_linear_cross_entropy_args: size, hidden_dtype, weight_dtype, accumulate_weight, loss, width, hidden, hidden_stride, weight, weight_stride, d_hidden, d_hidden_stride, d_weight, d_weight_stride, chunk_rows, gemm, gemm_user, d_weight_dtype, bias_dtype, accumulate, bias, d_bias, shard_count, gather, gather_user);
         $call!(quern_adam_tensor: param, grad, m, v, master, count, m_scale, v_scale, v_max, v_max_scale, copy, copy_scale, copy_max, lr_multiplier, weight_decay_multiplier);
         $call!(quern_adam_control: lr, step, grad_scale, clip, found_inf);
         $call!(quern_adam_args: size, tensor_size, param_dtype, grad_dtype, m_dtype, v_dtype, master_dtype, mode, tensors, tensor_count, lr, beta1, beta2, eps, weight_decay, step, seed, param_rounding, m_rounding, v_rounding, eps_mode, amsgrad, maximize, zero_grads, use_multipliers, copy_dtype, grad_scale, control, plan, grads, bias1, bias2, steps);
@@ -717,6 +738,7 @@ macro_rules! for_each_struct {
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
         $call!(quern_ragged_sizes_args: size, metadata_dtype, updates, send_sizes, input_offsets, output_offsets, recv_sizes, input_rows, output_rows);
         $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout);
+        $call!(quern_group_gather_args: size, group, collective, workspace, workspace_bytes);
         $call!(quern_quantize_chunks_args: size, input_dtype, output_dtype, input, output, ready, ready_value, rows, columns, chunk_rows, order, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, members, member_count, multiprocessors, timeout);
         $call!(quern_device_view: size, rank, ranks, unused, timeout, poison, multicast, peer);
         $call!(quern_transfer_item: receive, peer, tag, memory, bytes);

@@ -1,0 +1,23 @@
+/* A part of the rows of a call, which is served after others.  Called by cross_entropy_cpu.c and linear_cross_entropy.c. */
+#include "cross_entropy/cross_entropy.h"
+
+static void *at_row(const void *matrix, int64_t row, int64_t stride, size_t bytes) {
+    return matrix ? (char *)matrix + row * stride * (int64_t)bytes : NULL;
+}
+
+void quern_cross_entropy_skip_rows(struct quern_cross_entropy_problem *problem, int64_t rows) {
+    const size_t logit = (size_t)problem->logits_bytes, label = problem->labels_are_int64 ? sizeof(int64_t) : sizeof(int32_t);
+    problem->rows -= rows;
+    problem->logits = at_row(problem->logits, rows, problem->logits_stride, logit);
+    problem->grad = at_row(problem->grad, rows, problem->grad_stride, logit);
+    problem->labels = at_row(problem->labels, rows, 1, label);
+    problem->grad_loss = at_row(problem->grad_loss, rows, problem->grad_loss_stride, sizeof(float));
+    problem->grad_log_prob = at_row(problem->grad_log_prob, rows, problem->grad_log_prob_stride, sizeof(float));
+    problem->grad_entropy = at_row(problem->grad_entropy, rows, problem->grad_entropy_stride, sizeof(float));
+    problem->inverse_temperatures = at_row(problem->inverse_temperatures, rows, 1, sizeof(float));
+    problem->row_loss = at_row(problem->row_loss, rows, 1, sizeof(float));
+    problem->lse = at_row(problem->lse, rows, 1, sizeof(float));
+    problem->log_prob = at_row(problem->log_prob, rows, 1, sizeof(float));
+    problem->entropy = at_row(problem->entropy, rows, 1, sizeof(float));
+    problem->argmax = at_row(problem->argmax, rows, 1, sizeof(int64_t));
+}
