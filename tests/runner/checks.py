@@ -95,6 +95,7 @@ CHECKS = (
     Check("archive", (PYTHON, "tests/checks/abi.py", "archive"), LIBRARY, quick=True),
     Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), LIBRARIES, quick=True),
     Check("selection", (PYTHON, "tests/checks/selection.py"), ("build/light/libquern.a",), quick=True, runs_ninja=True),
+    Check("kernels with musl", ("test", "-d", "build/musl/portable"), ("musl_kernels",), deep_only=True),
     Check("aarch64", (PYTHON, "tests/checks/aarch64.py"), gate=None, runs_ninja=True),
     Check("distribution", (PYTHON, "tests/checks/dist.py"), quick=True),
     Check("install", (PYTHON, "tests/checks/install.py"), ("build/light/libquern.a",), quick=True, runs_ninja=True),
