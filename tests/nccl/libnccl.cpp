@@ -269,6 +269,9 @@ void take_seat(Comm &c) {
 ncclResult_t check_config(const ncclConfig_t *config) {
   if (!config || config->magic != 0xcafebeef) return complain("the configuration is not made by NCCL_CONFIG_INITIALIZER");
   if (config->size < offsetof(ncclConfig_t, trafficClass)) return complain("the configuration has %zu bytes", config->size);
+  const int channels = config->maxCTAs;
+  if (channels != NCCL_CONFIG_UNDEF_INT && (channels < 1 || channels > most_channels))
+    return complain("maxCTAs is %d: NCCL takes 1 to %d", channels, most_channels);
   return config->blocking == 0 ? ncclSuccess : complain("the communicator would block: a hang could not be ended");
 }
 
@@ -308,6 +311,7 @@ API ncclResult_t ncclCommInitRankConfig(ncclComm_t *handle, int ranks, ncclUniqu
     return refuse(ncclInvalidArgument, "rank %d of %d: the stand-in has room for %d", rank, ranks, most_ranks);
   if (!driver() || driver()->current(&context) || !context) return complain("no context is current: NCCL takes its device");
   Comm *c = new Comm{};
+  c->channels = config->maxCTAs == NCCL_CONFIG_UNDEF_INT ? most_channels : config->maxCTAs;
   c->rank = rank, c->ranks = ranks, c->id = id, c->context = context, c->wire = open_wire(id);
   if (!c->wire) return delete c, refuse(ncclSystemError, "the unique id is of nobody");
   change(*c, State::starting);
@@ -414,6 +418,15 @@ API int quern_standin_unmatched(void) {
 }
 
 // For tests: the communicators of this process that were neither destroyed nor aborted.
+// For tests: the channels that the communicators of this process may have, without those that end; without a bound one may have 32.
+API int quern_standin_channels(void) {
+  std::lock_guard<std::mutex> hold(list_lock);
+  int count = 0;
+  for (Comm *c : all)
+    if (c->state != State::destroyed && c->state != State::aborted) count += c->channels;
+  return count;
+}
+
 API int quern_standin_communicators(void) {
   std::lock_guard<std::mutex> hold(list_lock);
   int count = 0;

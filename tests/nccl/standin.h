@@ -58,6 +58,7 @@ const Driver *driver();  // null: there is none
 // ---- the wire (standin_wire.cpp) ----
 
 constexpr int most_ranks = 32;
+constexpr int most_channels = 32;
 constexpr size_t ring_bytes = 1 << 16;
 
 // From one rank to another.  What was written and not yet read is [out, in).
@@ -113,7 +114,7 @@ enum class State { starting, ready, busy, finalizing, finalized, destroyed, abor
 
 // Never freed, so that a use after the end is found.
 struct Comm {
-  int rank, ranks;
+  int rank, ranks, channels;
   long number;
   State state = State::starting;
   ncclUniqueId id;

@@ -103,6 +103,14 @@ TEST_SIDE(nccl_transfer, more_than_a_group_takes, TWO_HOSTS) {
 }
 
 /* Two windows on one base: sends may overlap each other.  And copies within the rank beside them. */
+/* A communicator of a pair has 4 channels; that of all ranks as many as NCCL wants, 32 here. */
+TEST_GPU_PAIR(nccl_transfer, channels_of_a_pair, TWO_HOSTS) {
+    transfer_pair_prepare(&gpu->pair, 2);
+    rank_ok(rank, transfer_pair_run(&gpu->pair, 0));
+    const long channels = nccl_ask("quern_standin_channels");
+    rank_check(rank, channels == 32 + 4, "%ld channels, and not 36", channels);
+}
+
 TEST_GPU_PAIR(nccl_transfer, two_windows_on_one_base, TWO_HOSTS) {
     const int peer = !rank->rank;
     char *out = gpu->pair.out, *in = gpu->pair.in;

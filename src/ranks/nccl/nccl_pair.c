@@ -101,11 +101,18 @@ quern_status quern_nccl_open_pair(struct quern_membership *member, int peer, str
     return QUERN_OK;
 }
 
+/*
+ * The channels of a pair: each is a block on the GPU and several megabytes of buffers.  Four reach the rate of a network adapter,
+ * and NCCL would take as many as for all ranks together.
+ */
+enum { PAIR_CHANNELS = 4 };
+
 void quern_nccl_make_pair(struct quern_nccl_pair *pair, const ncclUniqueId *id) {
     const struct quern_membership *member = pair->rank->member;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     struct quern_cuda_visit visit;
     config.blocking = 0;
+    config.maxCTAs = PAIR_CHANNELS;
     const CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
     pthread_mutex_lock(&pair->lock);
     pair->phase = QUERN_NCCL_MAKING;
