@@ -503,7 +503,7 @@ typedef struct quern_cross_entropy_args {
     quern_dtype labels_dtype;       /* INT32 or INT64 */
     quern_reduction reduction;
     int64_t rows;                   /* 0 is allowed: nothing is read, a sum or mean is 0 */
-    int64_t vocab;                  /* columns of the logits, at least 1 */
+    int64_t vocab;                  /* columns of the logits, at least 1; without rows 0 is allowed */
     const void *logits;             /* [rows, vocab] */
     int64_t logits_stride;          /* elements from one row to the next, >= vocab; 0: vocab.  The stride alone declares no padding:
                                        columns from vocab on are neither read nor written.  In place they still hold logits after

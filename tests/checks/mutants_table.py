@@ -42,8 +42,9 @@ MUTANTS = (
     ("class weights of a combination", "src/cross_entropy/cross_entropy_show.c", "cpu: test_dump", '{"class_weights", "ii-i-"',
      '{"class_weights", "iiii-"'),
     ("overlaps before pointers", "src/cross_entropy/linear_cross_entropy.c", "cpu: test_linear_cross_entropy",
-     "status = quern_cross_entropy_check_step(&call", "status = check_apart(&loss, &call->args, workspace, bytes);\n"
-     "    if (status == QUERN_OK) status = quern_cross_entropy_check_step(&call"),
+     "status = quern_cross_entropy_check_step(&whole",
+     "status = quern_linear_cross_entropy_check_apart(&loss, &call->args, call->workspace, bytes);\n"
+     "    if (status == QUERN_OK) status = quern_cross_entropy_check_step(&whole"),
     ("an engine that exports the archive", "src/install/quern.pc.in", "checks: two engines", " -Wl,--exclude-libs,libquern.a", ""),
     ("random bits that repeat never", "src/kernels/adam_scalars.h", "cpu: test_bounds", "scalars->step = (uint32_t)rates->step;",
      "scalars->step = (uint32_t)(rates->step ^ rates->step >> 32);"),

@@ -24,7 +24,7 @@ HALVES = (frozenset({"adam", "quantize", "ragged_all_to_all"}), frozenset({"cros
 
 # CPU seconds to build what a job needs beside the gate's programs, by the start of its configuration's or its own name.
 UNIT_SECONDS = 7.0
-BUILDING = {"musl": 70.0, "aarch64": 120.0, "sanitized cpu": 35.0, "data races": 60.0}
+BUILDING = {"musl": 35.0, "aarch64": 120.0, "sanitized cpu": 35.0, "data races": 60.0}
 
 
 def number_of_commit() -> int:
