@@ -774,8 +774,8 @@ typedef struct quern_linear_cross_entropy_args {
     const void *bias;               /* [vocab]; NULL: none */
     float *d_bias;                  /* [vocab]; NULL: not computed */
 
-    int64_t shard_count;            /* ranks that share the vocab, at most global_vocab; 0: the call has the whole vocab.  A mean with
-                                       class_weights is not supported */
+    int64_t shard_count;            /* ranks that share the vocab, each with a column at least; 0: the call has the whole vocab.  A
+                                       mean with class_weights is not supported */
     quern_gather gather;            /* required by shard_count: the engine's own, or quern_group_gather */
     void *gather_user;              /* the first argument of gather */
 } quern_linear_cross_entropy_args;

@@ -111,14 +111,14 @@ static quern_status check_sums(const quern_device *device, const quern_linear_cr
 }
 
 /*
- * No shard is empty, and the nodes of all rows and shards are no more than a buffer can hold.  The weights of labels in other
- * shards are known only when the gradients of other chunks have been written.
+ * Each of the other shards has a column at least, and the nodes of all rows and shards are no more than a buffer can hold.  The
+ * weights of labels in other shards are known only when the gradients of other chunks have been written.
  */
 static quern_status check_shards(const quern_device *device, const quern_linear_cross_entropy_args *args) {
     const quern_cross_entropy_args *loss = &args->loss;
     const int64_t most = QUERN_MOST_BYTES / (int64_t)sizeof(quern_row_nodes) / quern_larger(1, loss->rows);
     quern_status status = quern_check_count(device, "args.shard_count", args->shard_count,
-                                            quern_smaller(most, loss->global_vocab));
+                                            quern_smaller(most, loss->global_vocab - loss->vocab + 1));
     if (status != QUERN_OK || !args->shard_count) return status;
     if (loss->reduction != QUERN_REDUCTION_MEAN || !loss->class_weights) return QUERN_OK;
     return quern_fail(device, QUERN_NOT_SUPPORTED, "args.loss.reduction is %d, a mean, of shards with class_weights: expected "

@@ -62,6 +62,7 @@ static void linear_numbers(quern_linear_cross_entropy_args *a) {
     a->loss.logits_stride = a->loss.grad_stride = a->loss.padded_vocab = 0;
     if (input_one_in(4)) {
         a->shard_count = 1 + input_below(3);
+        a->loss.first_column = input_below(3), a->loss.global_vocab = a->loss.vocab + 2 + input_below(3);
         a->gather = hook_gather, a->gather_user = a;
         if (a->loss.class_weights) a->loss.reduction = QUERN_REDUCTION_SUM;
     } else {

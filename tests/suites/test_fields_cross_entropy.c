@@ -99,8 +99,10 @@ TEST_FIELDS(fields_cross_entropy, bias_and_shards_of_the_last_layer, QUERN_CROSS
             "args.loss.reduction is 2, a mean, of shards with class_weights: expected 1, a sum");
     REFUSED((layer->shard_count = 1, layer->loss.class_weights = NULL), QUERN_NULL_POINTER,
             "args.gather is NULL with args.shard_count 1: expected the exchange of the shards");
-    REFUSED((layer->shard_count = GLOBAL + 1, layer->loss.global_vocab = GLOBAL), QUERN_INVALID_SHAPE,
-            "args.shard_count is 21: expected at most 20");
+    REFUSED((layer->shard_count = 2, layer->loss.class_weights = NULL), QUERN_INVALID_SHAPE,
+            "args.shard_count is 2: expected at most 1");
+    REFUSED((layer->shard_count = GLOBAL - VOCAB + 2, layer->loss.global_vocab = GLOBAL), QUERN_INVALID_SHAPE,
+            "args.shard_count is 12: expected at most 11");
     REFUSED((layer->loss.rows = (int64_t)1 << 36, layer->loss.global_vocab = (int64_t)1 << 40, layer->shard_count = 5),
             QUERN_INVALID_SHAPE, "args.shard_count is 5: expected at most 4");
     fields_prepare(&call_of_quern_linear_cross_entropy_workspace);
