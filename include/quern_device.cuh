@@ -38,7 +38,7 @@ static __device__ __forceinline__ quern_status quern_wait(const quern_device_vie
     uint64_t began = 0;
     uint32_t seen;
     for (uint32_t polls = 1;; polls++) {
-        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
+        asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
         if (seen == value || seen == ~value) {
             break;
         }
@@ -59,6 +59,8 @@ static __device__ __forceinline__ quern_status quern_wait(const quern_device_vie
             asm volatile("nanosleep.u32 %0;" :: "r"((uint32_t)PAUSE) : "memory");
         }
     }
+    uint32_t acquired;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(acquired) : "l"(word) : "memory"); /* once: it empties the cache */
     asm volatile("fence.proxy.alias;" ::: "memory"); /* the data may have come by multicast, even if the words have none */
     return seen == value ? QUERN_OK : QUERN_PEER_MISMATCH;
 }

@@ -47,11 +47,11 @@ typedef u128 __attribute__((may_alias)) mem_u128;
 // memory behind the addresses.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define ALIAS_EDGE(address, release) t.view->runtime->alias_edge(t, (u64)(address), release)
+#define RELEASED(address) t.view->runtime->released(t, (u64)(address))
 #endif
 #endif
-#ifndef ALIAS_EDGE
-#define ALIAS_EDGE(address, release)
+#ifndef RELEASED
+#define RELEASED(address)
 #endif
 
 namespace emulator {

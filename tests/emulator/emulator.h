@@ -88,7 +88,8 @@ struct Runtime {
   u64 (*clock)(Thread &, u32 line);
   void (*preempt)(Thread &, u32 line);          // like yield, but taken now and then: for atomics
   u8 *(*multicast)(Thread &, u64 address, u32 bytes, u32 index, u32 line);  // one device's memory behind it; null past the last
-  void (*alias_edge)(Thread &, u64 address, bool release);  // for ThreadSanitizer
+  void (*released)(Thread &, u64 address);            // by a store, for ThreadSanitizer
+  void (*acquired)(Thread &, u64 address, u32 line);  // by a load
 
   u32 approximation_seed;  // 0: approximations are rounded once
 

@@ -53,7 +53,7 @@ def ld(i):
     if count == 1 and not order and i.type != 'b128':
         return i.assign_bits(registers[0], f'MEMORY({type}, {address})')
     check = f'CHECK_ALIGNED(from, {count * SIZES[i.type]}, {i.line}); '
-    after = ' ALIAS_EDGE(from, false);' if order == 'acquire' else ''
+    after = ' ' + runtime(i, 'acquired', '(u64)from') + ';' if order == 'acquire' else ''
     return f'{{ {before}const u8 *from = {address}; {check}' + ' '.join(
         i.assign_bits(r, load) for r, load in zip(registers, loads)) + f'{after} }}'
 
@@ -68,7 +68,7 @@ def st(i):
         return f'MEMORY({type}, {address}) = {values[0]};'
     check = f'CHECK_ALIGNED(to, {count * step}, {i.line}); ' + ('EFFECT(1); ' if order else '')
     if order == 'release':
-        check += 'ALIAS_EDGE(to, true); '
+        check += 'RELEASED(to); '
     if order:
         if i.type == 'b128':
             raise i.error('no 128-bit access is atomic')
@@ -144,7 +144,7 @@ def atom(i):
     bytes = SIZES[type] * len(values)
     out = [f'u8 *at = {i.address(place, space, bytes)};', f'CHECK_ALIGNED(at, {bytes}, {i.line});']
     if order in ('__ATOMIC_RELEASE', '__ATOMIC_ACQ_REL'):
-        out.append('ALIAS_EDGE(at, true);')
+        out.append('RELEASED(at);')
     for n, (value, result) in enumerate(zip(values, results)):
         out.append(f'{CPP_TYPES[bits]} value{n} = {i.value(value, bits)};')
         new = i.value(operands[1], bits) if operation == 'cas' else f'value{n}'
@@ -152,7 +152,7 @@ def atom(i):
         keep = i.assign_bits(result, 'old') if returns else '(void)old;'
         out.append(f'{{ {CPP_TYPES[bits]} old = {one}; EFFECT({effect_of(i, operation, type, new, f"value{n}")}); {keep} }}')
     if order in ('__ATOMIC_ACQUIRE', '__ATOMIC_ACQ_REL'):
-        out.append('ALIAS_EDGE(at, false);')
+        out.append(runtime(i, 'acquired', '(u64)at') + ';')
     spin = f'{runtime(i, "preempt")}; ' if returns and dest != '_' else ''
     return '{ ' + spin + ' '.join(out) + ' }'
 

@@ -128,6 +128,11 @@ struct meeting {
 #endif
         const outcome mine = is_awaited(links, threadIdx.x) ? watch(&seen, &waited)
                              : threadIdx.x == links.rank && dissents ? DISSENTS : CAME;
+#if QUERN_MULTIMEM
+        if (by_multicast(links)) {
+            fence_aliases();  /* and so may be what was stored before them */
+        }
+#endif
         mask.gather(mine);
         __syncthreads();
         const quern_kernel_error_kind kind = any(mask.of_other_call) ? QUERN_KERNEL_ERROR_MISMATCH
@@ -187,8 +192,9 @@ private:
         const quern_signal *slot = by_multicast(links) ? own.everyone(threadIdx.x) : own.pair(threadIdx.x);
         uint64_t began = 0;
         for (uint32_t polls = 1;; polls++) {
-            *seen = load_acquire_system(slot);
+            *seen = load_relaxed_system(slot);
             if (quern_epoch_reached(quern_signal_epoch(*seen), expected)) {
+                *seen = load_acquire_system(slot);
                 if (began) {
                     store_relaxed_system(links.reported_wait, 0);
                 }
@@ -246,7 +252,7 @@ private:
         const quern_signal other = load_acquire_system(all ? own.pair(threadIdx.x) : own.everyone(threadIdx.x));
         const uint32_t next = (all ? *own.count(threadIdx.x) : *own.everyone_count()) + 1;
         if (quern_epoch_reached(quern_signal_epoch(other), next) &&
-            !quern_epoch_reached(quern_signal_epoch(load_acquire_system(slot)), expected)) {
+            !quern_epoch_reached(quern_signal_epoch(load_relaxed_system(slot)), expected)) {
             *seen = other;
             return true;
         }

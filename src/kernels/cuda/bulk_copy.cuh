@@ -56,16 +56,29 @@ __device__ __forceinline__ void store_async(T *place, const T &value, uint64_t *
                  :: "r"(to), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]), "r"(at) : "memory");
 }
 
+/* SCOPE: of the threads whose stores can be read afterwards. */
+#define WAIT_FOR_PHASE(SCOPE, mbarrier, parity) \
+    do { \
+        uint32_t done; \
+        do { \
+            asm volatile("{\n" \
+                         ".reg .pred p;\n" \
+                         "mbarrier.try_wait.parity.acquire." SCOPE ".shared::cta.b64 p, [%1], %2;\n" \
+                         "selp.u32 %0, 1, 0, p;\n" \
+                         "}" : "=r"(done) : "r"(shared_address(mbarrier)), "r"(parity) : "memory"); \
+        } while (!done); \
+    } while (0)
+
 /* Waits for the phase of this parity: for its arrival and its bytes, which this thread can then read. */
 __device__ __forceinline__ void wait_mbarrier(uint64_t *mbarrier, uint32_t parity = 0) {
-    uint32_t done;
-    do {
-        asm volatile("{\n"
-                     ".reg .pred p;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                     "selp.u32 %0, 1, 0, p;\n"
-                     "}" : "=r"(done) : "r"(shared_address(mbarrier)), "r"(parity) : "memory");
-    } while (!done);
+    WAIT_FOR_PHASE("cta", mbarrier, parity);
 }
+
+/* The same for bytes that other blocks of the cluster have stored. */
+__device__ __forceinline__ void wait_for_blocks(uint64_t *mbarrier, uint32_t parity) {
+    WAIT_FOR_PHASE("cluster", mbarrier, parity);
+}
+
+#undef WAIT_FOR_PHASE
 
 #endif

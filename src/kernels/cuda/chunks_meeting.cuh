@@ -181,11 +181,13 @@ struct words_wait {
             const bool looks = polls % (*began ? LOOK_AGAIN : LOOK_FIRST) == 0;
             /* Before the word is looked at for the last time, so that one that has come is not reported as missing. */
             const bool sender_has_gone = looks && has_gone(links, sender(problem, word));
-            const uint32_t seen = load_acquire_system(problem.ready + word);
+            const uint32_t seen = load_relaxed_system(problem.ready + word);
             if (seen == problem.ready_value) {
+                load_acquire_system(problem.ready + word);
                 return CAME;
             }
             if (seen == ~problem.ready_value && problem.stage == QUERN_CHUNKS_WAIT) {
+                load_acquire_system(problem.ready + word);
                 return has_ended(links) || load_relaxed_system(links.poison) ? TOLD : FAILED; /* the poison says why */
             }
             if (looks) {
@@ -233,10 +235,10 @@ struct words_wait {
                 break;
             }
         }
-        __syncthreads();
 #if QUERN_MULTIMEM
         fence_aliases();  /* the kernels behind this one read what multicast has stored */
 #endif
+        __syncthreads();
         return !ended;
     }
 
@@ -250,7 +252,7 @@ struct words_wait {
         if (rank < links.ranks && (missing[rank / 32] >> rank % 32 & 1)) {
             const device_pad own = own_pad(links);
             links.error->expected[rank] = meeting::next_epoch(links, rank) - 1;
-            links.error->seen[rank] = load_acquire_system(by_multicast(links) ? own.everyone(rank) : own.pair(rank));
+            links.error->seen[rank] = load_relaxed_system(by_multicast(links) ? own.everyone(rank) : own.pair(rank));
         }
     }
 
@@ -288,7 +290,7 @@ struct words_wait {
 /* Those who look at the words of a call that has failed see it. */
 static __device__ __forceinline__ void tell_failure(const quern_chunks_problem &problem) {
     for (uint32_t word = threadIdx.x; word < problem.words; word += THREADS) {
-        if (load_acquire_system(problem.ready + word) != problem.ready_value) {
+        if (load_relaxed_system(problem.ready + word) != problem.ready_value) {
             store_release_system(problem.ready + word, ~problem.ready_value);
         }
     }

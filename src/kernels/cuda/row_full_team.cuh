@@ -220,7 +220,7 @@ static __device__ __forceinline__ const full_share_sums *exchange_fully(const fu
             }
         }
     }
-    wait_mbarrier(&team().merged[place], parity);
+    wait_for_blocks(&team().merged[place], parity);
     return full_team().of_block[place];
 }
 

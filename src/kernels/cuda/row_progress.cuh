@@ -34,8 +34,9 @@ template <int BLOCK> static __device__ __noinline__ void begin_rows(const quern_
     quern_rows_progress *const progress = problem.progress;
     if (!any_of_block<BLOCK>(threadIdx.x == 0 && atomicAdd(&progress->begun, 1u) == 0)) {
         if (threadIdx.x == 0) {
-            while (!load_acquire_device(&progress->counted)) {
+            while (!load_relaxed_device(&progress->counted)) {
             }
+            load_acquire_device(&progress->counted); /* alone: each empties the cache */
         }
         wait_for_block<BLOCK>();
         return;

@@ -70,7 +70,7 @@ static __device__ __forceinline__ const share_sums *exchange(const share_sums &m
             store_async(&team().of_block[place][rank_in_cluster()], mine, &team().merged[place], threadIdx.x);
         }
     }
-    wait_mbarrier(&team().merged[place], parity);
+    wait_for_blocks(&team().merged[place], parity);
     return team().of_block[place];
 }
 

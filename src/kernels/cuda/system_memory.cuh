@@ -39,9 +39,19 @@ static __device__ __forceinline__ uint32_t load_acquire_system(const uint32_t *a
     return value;
 }
 
+/*
+ * A wait polls with relaxed loads and acquires what it has found once, at its end: an acquire empties the first-level cache of the
+ * multiprocessor, for all kernels that run there.
+ */
 static __device__ __forceinline__ uint32_t load_relaxed_system(const uint32_t *address) {
     uint32_t value;
     asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ uint64_t load_relaxed_system(const uint64_t *address) {
+    uint64_t value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
     return value;
 }
 

@@ -20,17 +20,18 @@ void perform(const Delivery &d) {
   for (u32 i = n; i < d.bytes; i++) d.to[i] = 0;
 }
 
-void deliver(Cluster &c, const Delivery &d) {
+void deliver(Block &from, const Delivery &d) {
+  Cluster &c = *from.cluster;
   switch (d.kind) {
-    case Delivery::arrive: mbarrier_settle(c, d.mbarrier, 1, 0); break;
+    case Delivery::arrive: mbarrier_settle(from, d.mbarrier, 1, 0); break;
     case Delivery::store:
       d.update(d.to, d.value);
-      mbarrier_settle(c, d.mbarrier, 0, d.bytes);
+      mbarrier_settle(from, d.mbarrier, 0, d.bytes);
       break;
     case Delivery::bulk_load:
       perform(d);
       if (Block *b = block_with(c, d.to)) note_async_write(*b, d.to, d.bytes);
-      mbarrier_settle(c, d.mbarrier, 0, d.bytes);
+      mbarrier_settle(from, d.mbarrier, 0, d.bytes);
       break;
     default: perform(d);
   }
@@ -57,7 +58,7 @@ void unstage(const Delivery &d) {
 template <class F> void deliver_due(Block &b, F due) {
   for (Delivery &d : b.deliveries) d.is_due = due(d);
   for (const Delivery &d : b.deliveries)
-    if (d.is_due) deliver(*b.cluster, d);
+    if (d.is_due) deliver(b, d);
   size_t kept = 0;
   for (size_t i = 0; i < b.deliveries.size(); i++) {
     if (b.deliveries[i].is_due) {

@@ -22,6 +22,8 @@ void complete(Block &b, Barrier &bar) {
 Barrier &enter(FiberThread &t, u32 id, u32 threads, u32 line) {
   Block &b = *t.block;
   if (id >= named_barriers) fail_thread(t, 719, "barrier number above 15", line);
+  check_acquired_alias(t, line);
+  t.acquires = 0;
   Barrier &bar = b.barrier[id];
   if (!bar.arrived) bar.line = line, bar.expected = threads, bar.all = 1;
   if (bar.expected != threads) fail_thread(t, 719, "barrier used with different thread counts", line);

@@ -43,6 +43,10 @@ struct FiberThread : Thread {
   u32 found_open;        // executed so far
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
   bool fenced_aliases;   // by a fence.proxy.alias since its last multimem instruction and its last barrier
+  bool acquired_alias;   // what it has acquired may be stale at this address: no fence.proxy.alias since
+  u64 acquired;          // the address of its last acquire,
+  u32 acquires;          // which it has acquired so often in a row, without another look or a barrier between
+  u32 looks;             // ordered loads since then, the next acquire itself included
 };
 
 struct Barrier {
@@ -87,6 +91,7 @@ struct Mbarrier {
   u32 count, pending;
   s32 bytes;       // may be negative for a while
   bool is_fenced;  // the asynchronous proxy may use it
+  u64 remote;      // the phase behind the last one in which bytes of other blocks came; 0: none have
 };
 
 // A copy of shared memory as last seen by the asynchronous proxy; where the two differ, ordinary stores have happened since. Made
@@ -206,7 +211,7 @@ void close_shared(Block &);
 void open_shared(Block &);
 void check_ended_block(Block &);       // once its threads have exited
 // Counts an arrival at an mbarrier that stands for all earlier copies of the thread, or bytes that have come.
-void mbarrier_settle(Cluster &, u64 *word, u32 arrivals, u32 bytes);
+void mbarrier_settle(Block &from, u64 *word, u32 arrivals, u32 bytes);
 void mbarrier_add_pending(Mbarrier &);  // for one more arrival in this phase
 Mbarrier &find_mbarrier(FiberThread &, u64 *word, u32 line);
 void deliver_bound_to(FiberThread &, const u64 *mbarrier);
@@ -221,6 +226,8 @@ void drop_async_view(Block &);
 void check_async_view(FiberThread &, Block &, const u8 *at, u32 bytes, u32 line);
 void note_async_write(Block &, const u8 *at, u32 bytes);
 void check_alias_proxy(FiberThread &, const u8 *polled, u32 line);
+void note_acquire(FiberThread &, u64 address, u32 line);
+void check_acquired_alias(FiberThread &, u32 line);
 
 // ---- called by the driver ----
 const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 **out);

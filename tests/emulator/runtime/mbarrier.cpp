@@ -92,9 +92,12 @@ void mbarrier_add_pending(Mbarrier &m) {
   write_word(m);
 }
 
-void mbarrier_settle(Cluster &c, u64 *word, u32 arrivals, u32 bytes) {
-  Block *b = block_with(c, word);
-  if (Mbarrier *m = b ? look_up(*b, word) : nullptr) count(*m, arrivals, -s64(bytes));
+void mbarrier_settle(Block &from, u64 *word, u32 arrivals, u32 bytes) {
+  Block *b = block_with(*from.cluster, word);
+  Mbarrier *m = b ? look_up(*b, word) : nullptr;
+  if (!m) return;
+  if (b != &from) m->remote = m->phase + 1;
+  count(*m, arrivals, -s64(bytes));
 }
 
 void service_mbarrier_init(Thread &thread, u64 *word, u32 count, u32 line) {
@@ -103,7 +106,7 @@ void service_mbarrier_init(Thread &thread, u64 *word, u32 count, u32 line) {
   if (&b != t.block) fail_thread(t, 719, "mbarrier.init in another block's shared memory", line);
   if (count < 1 || count > most_arrivals) fail_thread(t, 719, "mbarrier count out of range", line);
   if (look_up(b, word)) fail_thread(t, 719, "mbarrier.init of a valid mbarrier (mbarrier.inval comes first)", line);
-  b.mbarriers.push_back({word, 0, 0, count, count, 0, false});
+  b.mbarriers.push_back({word, 0, 0, count, count, 0, false, 0});
   write_word(b.mbarriers.back());
 }
 
@@ -144,6 +147,12 @@ void service_mbarrier_complete(Thread &thread, u64 *word, u32 bytes, u32 line) {
   count(m, 0, 0);
 }
 
+// Without the scope a thread may read what was in its block's memory before the bytes of other blocks.
+void require_scope(FiberThread &t, const Mbarrier &m, u32 options, u32 line) {
+  if (m.remote && m.remote == m.phase && !(options & (mbarrier_cluster_scope | mbarrier_relaxed)))
+    fail_thread(t, 719, "wait without .acquire.cluster at an mbarrier that has bytes of other blocks", line);
+}
+
 // True if the phase has completed. A thread that finds it open gets false, even if it completes while the others run as far as
 // they can; copies that complete it arrive when a thread tests again.
 bool service_mbarrier_test(Thread &thread, u64 *word, u64 phase, u32 options, u32 line) {
@@ -151,7 +160,7 @@ bool service_mbarrier_test(Thread &thread, u64 *word, u64 phase, u32 options, u3
   Mbarrier &m = find_own(t, word, "wait at an mbarrier in another block's shared memory", line);
   const bool asks_again = (t.asked == word && t.asked_phase == m.phase) || t.found_open % most_at_once == most_at_once - 1;
   if (asks_again && !has_completed(t, m, phase, options, line)) deliver_bound_to(t, word);
-  if (has_completed(t, m, phase, options, line)) return acquire(m, options), true;
+  if (has_completed(t, m, phase, options, line)) return require_scope(t, m, options, line), acquire(m, options), true;
   t.asked = word, t.asked_phase = m.phase, t.found_open++;
   if (is_bound(*t.block->cluster, word)) note_progress();
   wait(t, State::spinning, line, reinterpret_cast<u8 *>(word));

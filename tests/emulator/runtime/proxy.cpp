@@ -39,7 +39,7 @@ void take_over(Block &b, u32 first) {
 void service_proxy_fence(Thread &thread, u32 what) {
   FiberThread &t = fiber_thread(thread);
   if (what == fence_alias) {
-    t.fenced_aliases = true;
+    t.fenced_aliases = true, t.acquired_alias = false;
     return;
   }
   for (Mbarrier &m : t.block->mbarriers) m.is_fenced = true;
@@ -51,6 +51,21 @@ void service_proxy_fence(Thread &thread, u32 what) {
 void check_alias_proxy(FiberThread &t, const u8 *polled, u32 line) {
   if (!t.block->grid->uses_multicast || t.fenced_aliases || !is_reached_by_multicast(u64(polled))) return;
   fail_thread(t, 719, "no fence.proxy.alias between multimem instructions and a load of the same memory at another address", line);
+}
+
+// The words have come; what was stored before them may have been stored by multimem too.  Also finds waits that poll with acquires.
+void note_acquire(FiberThread &t, u64 address, u32 line) {
+  constexpr u32 most_acquires = 100;
+  t.acquires = address == t.acquired && t.looks == 1 ? t.acquires + 1 : 1;
+  t.acquired = address, t.looks = 0;
+  if (t.acquires > most_acquires)
+    fail_thread(t, 719, "a wait polls with ld.acquire, which empties the first-level cache: poll with ld.relaxed", line);
+  if (t.block->grid->uses_multicast && is_reached_by_multicast(address)) t.acquired_alias = true;
+}
+
+void check_acquired_alias(FiberThread &t, u32 line) {
+  if (t.acquired_alias)
+    fail_thread(t, 719, "no fence.proxy.alias between ld.acquire of memory that multimem stores and the block's barrier", line);
 }
 
 // Bulk copies are aligned to granules.

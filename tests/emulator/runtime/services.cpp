@@ -12,6 +12,7 @@ char fence_tag;
 
 void service_yield(Thread &t, const u8 *polled, u32 line) {
   check_alias_proxy(fiber_thread(t), polled, line);
+  fiber_thread(t).looks++;
   wait(fiber_thread(t), State::spinning, line, polled);
 }
 
@@ -60,7 +61,12 @@ u8 *service_multicast(Thread &t, u64 address, u32 bytes, u32 index, u32 line) {
   return at;
 }
 
-void service_alias_edge(Thread &, u64 address, bool release) { synchronise_alias(address, release); }
+void service_released(Thread &, u64 address) { synchronise_alias(address, true); }
+
+void service_acquired(Thread &t, u64 address, u32 line) {
+  note_acquire(fiber_thread(t), address, line);
+  synchronise_alias(address, false);
+}
 
 u32 approximation_seed() {
   const char *text = getenv("QUERN_EMULATOR_APPROXIMATE");
@@ -76,7 +82,7 @@ const Runtime runtime_services = {
     service_mbarrier_init, service_mbarrier_invalidate, service_mbarrier_arrive, service_mbarrier_expect,
     service_mbarrier_complete, service_mbarrier_test, service_cluster_arrive, service_cluster_wait, service_cluster_address,
     service_cluster_generic, service_cluster_window, service_cluster_map, service_cluster_map_generic, service_cluster_rank,
-    service_address_space, service_clock, service_preempt, service_multicast, service_alias_edge,
+    service_address_space, service_clock, service_preempt, service_multicast, service_released, service_acquired,
     approximation_seed(), service_launch_dependents, service_wait_for_grid,
 };
 

@@ -236,7 +236,8 @@ static void test_row_faults() {
       {716, "not aligned to 16 bytes"}, {716, "not aligned to 16 bytes"}, {719, "no fence.mbarrier_init"},
       {719, "in another block than the destination"}, {700, "past the end of the shared memory"},
       {719, "still writes its shared memory"}, {719, "still writes its shared memory"}, {700, "past the end of an allocation"},
-      {700, "past the end of an allocation"}, {719, "no fence.proxy.async"}, {716, "not aligned to 16 bytes"}};
+      {700, "past the end of an allocation"}, {719, "no fence.proxy.async"}, {716, "not aligned to 16 bytes"},
+      {719, "wait without .acquire.cluster"}};
   const auto in = numbers(4096);
   check_faults(faults, [&](int fault) {
     Pointer rows = memory(in.size() * 4);

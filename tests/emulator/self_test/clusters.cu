@@ -210,6 +210,12 @@ __device__ __forceinline__ bool try_parity(uint32_t bar, uint32_t parity) {
                : "=r"(done) : "r"(bar), "r"(parity) : "memory");
   return done;
 }
+__device__ __forceinline__ void wait_in_block(uint32_t bar, uint32_t parity) {
+  uint32_t done;
+  do asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                  : "=r"(done) : "r"(bar), "r"(parity) : "memory");
+  while (!done);
+}
 __device__ __forceinline__ void wait_parity(uint32_t bar, uint32_t parity) { while (!try_parity(bar, parity)) {} }
 
 enum MbarrierFault { mbarrier_right, not_initialised, too_many_arrivals, no_complete_completes, initialised_twice, written_over,
@@ -320,7 +326,7 @@ __device__ __forceinline__ void async_store(uint32_t to, uint32_t value, uint32_
 
 enum RowFault { row_right, no_wait, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned_bulk, size_of_8,
                 no_mbarrier_fence, mbarrier_elsewhere, bulk_past_the_end, exits_loading, exits_stored_to, loads_too_far,
-                stores_too_far, no_store_fence, misaligned_store };
+                stores_too_far, no_store_fence, misaligned_store, narrow_wait };
 
 // A row of ranks() * 1024 numbers, divided by its sum, in place: each block has its part in shared memory.
 KERNEL row(float *rows, int fault) {
@@ -347,7 +353,7 @@ KERNEL row(float *rows, int fault) {
   }
   if (fault == exits_loading) return;
   if (fault == one_try) try_parity(f, 0);
-  else if (fault != no_wait) wait_parity(f, 0);
+  else if (fault != no_wait) wait_in_block(f, 0);
   float sum = 0;
   if (i == 0) {
     for (int k = 0; k < 1024; k++) sum += part[k];
@@ -356,7 +362,8 @@ KERNEL row(float *rows, int fault) {
                    ::"r"(map(shared_address(sums[rank()]), r)), "f"(sum), "r"(map(s, r)) : "memory");
   }
   if (fault == exits_stored_to && rank()) return;
-  wait_parity(s, 0);
+  if (fault == narrow_wait) wait_in_block(s, 0);
+  else wait_parity(s, 0);
   sum = 0;
   for (uint32_t r = 0; r < ranks(); r++) sum += sums[r][i & 3];
   __syncthreads();

@@ -200,6 +200,12 @@ KERNEL deadlock(int *out) {
   __syncthreads();
 }
 
+// Never comes; each poll empties the cache.
+KERNEL acquires_in_a_loop(const uint32_t *word) {
+  uint32_t seen = 0;
+  while (!seen) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
+}
+
 // Waits in two places by turns, for ever.
 KERNEL circling(int *out) {
   while (*(volatile int *)out == 0)

@@ -14,6 +14,11 @@ __device__ __forceinline__ uint32_t load_acquire(const uint32_t *p) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
+__device__ __forceinline__ uint32_t load_relaxed(const uint32_t *p) {
+  uint32_t v;
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
 __device__ __forceinline__ uint64_t nanoseconds() {
   uint64_t t;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
@@ -27,7 +32,8 @@ __device__ bool barrier(const Ranks &r, uint32_t epoch, uint64_t limit) {
   if (threadIdx.x < r.count) {
     store_release(r.flags[threadIdx.x] + r.rank, epoch);
     const uint64_t end = nanoseconds() + limit;
-    while (came && (int32_t)(load_acquire(r.flags[r.rank] + threadIdx.x) - epoch) < 0) came = nanoseconds() < end;
+    while (came && (int32_t)(load_relaxed(r.flags[r.rank] + threadIdx.x) - epoch) < 0) came = nanoseconds() < end;
+    load_acquire(r.flags[r.rank] + threadIdx.x);
   }
   return __syncthreads_and(came);
 }
@@ -144,7 +150,7 @@ KERNEL multicast_barrier(uint32_t *everywhere, uint32_t *here, uint32_t count, u
   for (uint32_t n = 1; n <= rounds; n++) {
     asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(everywhere) : "memory");
     asm volatile("fence.proxy.alias;" ::: "memory");
-    while (load_acquire(here) < n * count) {}
+    while (load_relaxed(here) < n * count) {}
   }
   *out = load_acquire(here);
 }
@@ -153,6 +159,14 @@ KERNEL multicast_barrier(uint32_t *everywhere, uint32_t *here, uint32_t count, u
 KERNEL multicast_unfenced(uint32_t *everywhere, uint32_t *here) {
   asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(everywhere) : "memory");
   while (load_acquire(here) < 1) {}
+}
+
+// The fence behind what was acquired is missing.
+KERNEL multicast_acquired(uint32_t *everywhere, uint32_t *here) {
+  asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(everywhere) : "memory");
+  asm volatile("fence.proxy.alias;" ::: "memory");
+  while (load_acquire(here) < 1) {}
+  __syncthreads();
 }
 
 KERNEL multicast_fenced_too_soon(uint32_t *everywhere, uint32_t *here) {

@@ -429,6 +429,7 @@ static void test_failures(int device) {
   expect_failure(719, launch("divergent", {1, 64}, allocate(1024)), device);
   expect_failure(702, launch("deadlock", {1, 64}, allocate(1024)), device);
   expect_failure(702, launch("circling", {1, 4}, allocate(1024)), device);
+  expect_failure(719, launch("acquires_in_a_loop", {1, 1}, allocate(4)), device);
   expect_failure(716, launch("misaligned", {1, 1}, allocate(1024)), device);
   Pointer p = allocate(4);
   int trigger = 12345;

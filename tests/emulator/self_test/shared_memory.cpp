@@ -437,6 +437,8 @@ static void expect_fenced_aliases(const Multicast &m) {
   FAILS(719, 0);
   OK(launch("multicast_fenced_too_soon", {1, 32}, word, here));
   FAILS(719, 0);
+  OK(launch("multicast_acquired", {1, 1}, word, here));
+  FAILS(719, 0);
 }
 
 static void test_multicast() {
