@@ -22,6 +22,7 @@
 enum { STREAMS = 3 };
 
 static int is_moved[STREAMS], kept;  /* atomic: between moving and closing one; how many were closed that were not moved */
+static int inherited;                /* atomic: that a program would have inherited which another thread started meanwhile */
 
 int __real_close(int descriptor);
 int __real_fcntl(int descriptor, int command, ...);
@@ -29,6 +30,8 @@ int __real_fcntl(int descriptor, int command, ...);
 static bool is_stream(int descriptor) { return descriptor >= 0 && descriptor < STREAMS; }
 
 int __wrap_close(int descriptor) {
+    const int flags = __real_fcntl(descriptor, F_GETFD);
+    if (flags >= 0 && !(flags & FD_CLOEXEC)) __atomic_add_fetch(&inherited, 1, __ATOMIC_SEQ_CST);
     if (is_stream(descriptor) && !__atomic_exchange_n(&is_moved[descriptor], 0, __ATOMIC_SEQ_CST))
         __atomic_add_fetch(&kept, 1, __ATOMIC_SEQ_CST);
     return __real_close(descriptor);
@@ -45,7 +48,7 @@ int __wrap_fcntl(int descriptor, int command, ...) {
 
 static void close_streams(void) {
     for (int stream = 0; stream < STREAMS; stream++) __real_close(stream);
-    kept = 0;
+    kept = inherited = 0;
 }
 
 /* How many of the numbers are open, or were open and not moved. */
@@ -131,7 +134,7 @@ static void do_everything(struct rank *rank) {
     const struct scene *scene = rank->user;
     if (scene->gathers) hosts->meet = NULL, hosts->all_gather = gather_all, hosts->all_gather_user = &gatherer;
     char remnant[128];
-    args.job = 3;
+    args.job = 3, args.progress = 1;
     leave_remnant(rank, remnant);
     rank_line_up(rank);
     close_streams();
@@ -154,6 +157,7 @@ static void do_everything(struct rank *rank) {
     rank_ok(rank, quern_group_destroy(less));
     rank_ok(rank, quern_group_destroy(group));
     expect_no_stream(rank, "the end");
+    rank_check(rank, inherited == 0, "%d descriptors were closed that another program would have inherited", inherited);
 }
 
 Test(descriptors, the_standard_streams_are_left_alone) {
