@@ -3,12 +3,15 @@
     python bench/python_peers.py [--threads N]     in an environment with torch and the wheel
 
 Each figure is the least of several turns, and a turn is at least a few milliseconds of calls.  With one thread it is the CPU time of
-the process, else wall time.
+the process, else wall time.  The memory of a last layer is what a process of its own takes at most beside its inputs.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
+import subprocess
+import sys
 import time
 
 import torch
@@ -18,9 +21,10 @@ import quern.torch
 
 TURNS = 9
 LEAST_SECONDS = 5e-3   # of a turn
+DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
-def least(clock, *functions) -> list[float]:
+def least(clock, *functions, turns: int = TURNS) -> list[float]:
     """Milliseconds of each function, which are run in turns."""
     repeats = []
     for function in functions:
@@ -28,7 +32,7 @@ def least(clock, *functions) -> list[float]:
         function()
         repeats.append(max(1, round(LEAST_SECONDS / (time.perf_counter() - began))))
     times = [float("inf")] * len(functions)
-    for _ in range(TURNS):
+    for _ in range(turns):
         for i, (function, count) in enumerate(zip(functions, repeats)):
             began = clock()
             for _ in range(count):
@@ -66,6 +70,74 @@ def cross_entropy(clock, dtype: torch.dtype, rows: int, vocab: int) -> list[floa
     return least(clock, *functions)
 
 
+# ---- the last layer ----
+
+
+def layer_inputs(dtype: torch.dtype, rows: int, width: int, vocab: int) -> tuple[torch.Tensor, ...]:
+    hidden, matrix = (torch.empty(shape, dtype=dtype).normal_(std=scale).requires_grad_()
+                      for shape, scale in (((rows, width), 1.0), ((vocab, width), 0.02)))
+    return hidden, matrix, torch.randint(0, vocab, (rows,))
+
+
+def by_torch(hidden, matrix, labels):
+    return F.linear_cross_entropy(hidden, matrix, labels, options=torch.nn.LinearCrossEntropyOptions())
+
+
+LAYERS = {"torch": by_torch, "quern": lambda hidden, matrix, labels: quern.torch.linear_cross_entropy(hidden, matrix, labels)}
+
+
+def step_of(name: str, inputs: tuple[torch.Tensor, ...]) -> None:
+    inputs[0].grad = inputs[1].grad = None
+    LAYERS[name](*inputs).backward()
+
+
+def peak_of(name: str, dtype: str, *shape: int) -> float:
+    """Megabytes, in a process of its own."""
+    words = [sys.executable, __file__, "--threads", str(torch.get_num_threads()), "--peak", name, dtype, *map(str, shape)]
+    return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+
+def print_peak(name: str, dtype: str, *shape: str) -> None:
+    step_of(name, layer_inputs(DTYPES[dtype], 8, 8, 8))   # what is loaded once
+    inputs = layer_inputs(DTYPES[dtype], *map(int, shape))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step_of(name, inputs)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
+def print_layers(clock) -> None:
+    print("\n| last layer: loss and gradients | chunked ms | over Quern | chunked MB | Quern MB |\n|---|---|---|---|---|")
+    for dtype in DTYPES:
+        for shape in ((1024, 768, 32000), (4096, 768, 32000), (1024, 2048, 32000), (4096, 2048, 32000), (1024, 768, 131072)):
+            inputs = layer_inputs(DTYPES[dtype], *shape)
+            theirs, ours = least(clock, *(lambda name=name: step_of(name, inputs) for name in LAYERS), turns=3)
+            peaks = " | ".join(f"{peak_of(name, dtype, *shape):,.0f}" for name in LAYERS)
+            sides = " x ".join(f"{each:,}" for each in shape)
+            print(f"| {dtype}, {sides} | {theirs:,.0f} | {theirs / ours:.2f} | {peaks} |", flush=True)
+
+
+def plain_policy(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    log_probs = F.log_softmax(logits.float(), -1)
+    return log_probs.gather(1, labels[:, None])[:, 0], -(log_probs.exp() * log_probs).sum(-1)
+
+
+def print_policy(clock) -> None:
+    print("\n| log_prob, entropy, their gradient | log_softmax ms | over Quern |\n|---|---|---|")
+    for dtype in DTYPES:
+        logits, labels = torch.randn(1024, 32000).to(DTYPES[dtype]).requires_grad_(), torch.randint(0, 32000, (1024,))
+
+        def step(function):
+            logits.grad = None
+            log_prob, entropy = function(logits, labels)
+            (log_prob.sum() + 0.01 * entropy.sum()).backward()
+
+        theirs, ours = least(clock, lambda: step(plain_policy), lambda: step(quern.torch.log_prob_and_entropy))
+        print(f"| {dtype}, 1,024 x 32,000 | {theirs:.1f} | {theirs / ours:.2f} |", flush=True)
+
+
+# ---- the optimizer, and small calls ----
+
+
 def adamw(clock, dtype: torch.dtype, shapes: list[int]) -> list[float]:
     """PyTorch's fused one, Quern, Quern with rounding to nearest: a whole step."""
     lists = [[torch.nn.Parameter(torch.randn(shape).to(dtype)) for shape in shapes] for _ in range(3)]
@@ -95,8 +167,11 @@ def overheads(clock) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--peak", nargs=5, help=argparse.SUPPRESS)   # a layer, its dtype and shape
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if options.peak:
+        return print_peak(*options.peak)
     clock = time.process_time if options.threads == 1 else time.perf_counter
     print(f"torch {torch.__version__}, quern {quern.__version__}, threads: {options.threads}\n")
     print("| loss and gradient | eager ms | over compiled | over Quern | over Quern in place |\n|---|---|---|---|---|")
@@ -111,6 +186,9 @@ def main() -> None:
             fused, *others = adamw(clock, dtype, [size] * count)
             print(f"| {str(dtype)[6:]}, {count:,} x {size:,} | {fused:.2f} | {' | '.join(f'{fused / each:.2f}' for each in others)} |",
                   flush=True)
+    print_policy(clock)
+    if hasattr(torch.nn, "LinearCrossEntropyOptions"):   # PyTorch 2.13 has it
+        print_layers(clock)
     names = ("operator with out=", "operator", "function", "F.cross_entropy", "function and backward", "F and backward")
     print("\n| call of 4 x 16 | us |\n|---|---|")
     print("\n".join(f"| {name} | {each:.1f} |" for name, each in zip(names, overheads(clock))))

@@ -314,8 +314,20 @@ static quern_status run_task(struct quern_cross_entropy_call *call, unsigned tas
     return quern_cross_entropy_run(call);
 }
 
+/* The kernels of the steps over shards, so that a missing one leaves no report.  Without shards the first task finds them all. */
+static quern_status find_kernels(const struct linear_call *call) {
+    const struct quern_cross_entropy_call *all = &call->all;
+    const bool is_one_kernel = all->problem.portable_bits && all->device->kind == QUERN_CUDA;
+    const struct quern_ready_kernel *ready;
+    if (!has_shards(&call->args) || !call->args.loss.rows) return QUERN_OK;
+    quern_status status = quern_cross_entropy_select(all, is_one_kernel ? QUERN_STAGE_PORTABLE : QUERN_STAGE_STATS, &ready);
+    if (status != QUERN_OK || is_one_kernel || !wants_gradient(&call->args)) return status;
+    return quern_cross_entropy_select(all, QUERN_STAGE_GRADIENT, &ready);
+}
+
 static quern_status run_all(struct linear_call *call) {
-    quern_status status = round_sums(call, 0);
+    quern_status status = find_kernels(call);
+    if (status == QUERN_OK) status = round_sums(call, 0);
     if (status == QUERN_OK) status = run_task(&call->all, QUERN_COUNT_LABELS);
     if (status == QUERN_OK) status = write_all_ones(call);
     if (status == QUERN_OK) status = run_chunks(call);

@@ -63,11 +63,11 @@ static void linear_numbers(quern_linear_cross_entropy_args *a) {
     if (input_one_in(4)) {
         a->shard_count = 1 + input_below(3);
         a->loss.first_column = input_below(3), a->loss.global_vocab = a->loss.vocab + 2 + input_below(3);
-        a->gather = hook_gather, a->gather_user = a;
+        a->gather = hook_gather;
+        if (input_one_in(8)) a->gather_user = a;
         if (a->loss.class_weights) a->loss.reduction = QUERN_REDUCTION_SUM;
     } else {
         a->loss.first_column = a->loss.global_vocab = 0;
-        a->gather_user = OMIT;
     }
     if (input_one_in(6)) a->d_weight_dtype = QUERN_BF16, a->accumulate = quern_accumulate;
     a->bias = a->d_bias = OMIT;

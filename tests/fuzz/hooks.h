@@ -9,7 +9,7 @@ quern_gemm_args hook_initial_gemm(void);
 /* A matrix product that reads and writes every element and computes nothing.  A user other than NULL makes it fail. */
 quern_status hook_gemm(void *user, const quern_gemm_args *args, void *stream);
 
-/* Gives each of the shards of its user, a quern_linear_cross_entropy_args, what this rank has. */
+/* Gives the first shard what this rank has, and the others nothing.  A user other than NULL makes it fail. */
 quern_status hook_gather(void *user, const void *mine, void *all, size_t bytes, void *stream);
 
 /* Runs the tasks on the calling thread, the last one first. */

@@ -559,6 +559,22 @@ Test(linear_cross_entropy, shards_choose_the_same_chunk) {
     check_shards(SHAPE(.hidden = QUERN_F32, .logits = QUERN_F32, .rows = 400, .width = 40, .seed = 150), 3);
 }
 
+/* On a device without kernels nothing is written, not even the count of the labels. */
+Test(linear_cross_entropy, shards_need_kernels) {
+    OPEN_LAYER(layer, SHARDED(.chunk_rows = 15));
+    OPEN_ON(bare, layer.device.kind, 0);
+    OPEN_BUFFER(report, &layer.device, sizeof(quern_cross_entropy_report), 8, NULL);
+    struct exchange x CLOSED_BY(free_exchange) = {.device = &layer.device, .shards = 1, .fail_at = -1};
+    size_t bytes;
+    take_shard(&layer, &x, 0, layer.shape.vocab);
+    layer.args.loss.report = report.data;
+    check_ok(quern_linear_cross_entropy_workspace(bare, &layer.args, &bytes));
+    OPEN_BUFFER(workspace, &layer.device, bytes, 0, NULL);
+    check_status(quern_linear_cross_entropy(bare, &layer.args, workspace.data, bytes, layer.device.stream), QUERN_NOT_PREPARED);
+    check(holds_pattern(buffer_read(&report), report.bytes), "the report was written");
+    check(x.made == 0 && layer.products.made == 0, "%d exchanges and %d products", x.made, layer.products.made);
+}
+
 Test(linear_cross_entropy, an_exchange_that_fails_ends_the_call) {
     for (int at = 0; at < 4; at++) {
         OPEN_LAYER(layer, SHARDED(.chunk_rows = 15, .is_portable = true));

@@ -19,6 +19,7 @@ from ._register import follow_threads
 _REDUCTIONS = {"none": _c.QUERN_REDUCTION_NONE, "sum": _c.QUERN_REDUCTION_SUM, "mean": _c.QUERN_REDUCTION_MEAN}
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _STATS_BYTES = 64
+_LEAST_CHUNK = 64
 _loss_and_stats = torch.ops.quern.cross_entropy.default
 _with_gradient = torch.ops.quern.cross_entropy_and_gradient.default
 _loss_alone = torch.ops.quern.cross_entropy_loss.default
@@ -339,7 +340,7 @@ class _Linear(torch.autograd.Function):
             if d_hidden is not None:
                 torch.mm(logits, matrix, out=d_hidden[start:start + chunk])
             if d_matrix is not None:
-                d_matrix += logits.t() @ piece
+                _add_product(d_matrix, logits, piece)
             if d_bias is not None:
                 d_bias += logits.sum(0, dtype=torch.float32)
         factor = _factor(labels, weight, columns, ignore_index) if reduction == _c.QUERN_REDUCTION_MEAN else None
@@ -357,6 +358,18 @@ class _Linear(torch.autograd.Function):
         return *(None if each is None else each * upstream.to(each.dtype) for each in grads), None, None, None, None
 
 
+_BLOCK = 4096   # columns of the logits whose products are in memory at a time
+
+
+def _add_product(sums, logits, piece) -> None:
+    """sums += logits.t() @ piece in fp32, without a matrix as large as the sums."""
+    if logits.dtype == torch.float32:
+        sums.addmm_(logits.t(), piece)
+        return
+    for start in range(0, logits.shape[1], _BLOCK):
+        sums[start:start + _BLOCK] += logits[:, start:start + _BLOCK].t() @ piece
+
+
 def _factor(labels, weight, columns, ignore_index) -> torch.Tensor:
     """Of a mean: one by the number of counted rows, or by the sum of their weights; 0 if that is 0."""
     counts = (labels != ignore_index) & (labels >= 0) & (labels < columns)
@@ -372,8 +385,9 @@ def linear_cross_entropy(hidden: torch.Tensor, matrix: torch.Tensor, labels: tor
     """cross_entropy(hidden @ matrix.T + bias, labels), without the whole logits: hidden is [..., width], matrix [vocab, width] and bias
     [vocab].
 
-    Forward and backward pass are one: the logits of chunk_rows rows are in memory at a time (0: as many elements as hidden has).  The
-    gradients of matrix and bias are summed over the chunks in fp32.  reduction is "sum" or "mean".
+    Forward and backward pass are one: the logits of chunk_rows rows are in memory at a time (0: as many elements as
+    hidden has, or a quarter of those of matrix).  The gradients of matrix and bias are summed over the chunks in fp32.  reduction is
+    "sum" or "mean".
     """
     if reduction not in ("sum", "mean"):
         _fail(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'sum' or 'mean'")
@@ -385,7 +399,7 @@ def linear_cross_entropy(hidden: torch.Tensor, matrix: torch.Tensor, labels: tor
     if bias is not None and (bias.shape != (vocab,) or bias.dtype != matrix.dtype or bias.device != matrix.device):
         _fail(_c.QUERN_INVALID_SHAPE, f"bias has the shape {list(bias.shape)} ({bias.dtype}) on {bias.device}: expected [{vocab}] "
               f"({matrix.dtype}) on {matrix.device}")
-    chunk = chunk_rows or max(1, math.ceil(flat.shape[0] * width / max(vocab, 1)))
+    chunk = chunk_rows or max(_LEAST_CHUNK, math.ceil(flat.shape[0] * width / max(vocab, 1)), width // 4)
     if not torch.compiler.is_compiling():
         follow_threads()
     try:
