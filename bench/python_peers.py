@@ -9,10 +9,11 @@ the process, else wall time.  The memory of a last layer is what a process of it
 from __future__ import annotations
 
 import argparse
-import resource
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -97,12 +98,17 @@ def peak_of(name: str, dtype: str, *shape: int) -> float:
     return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
 
+def kilobytes(name: str) -> int:
+    return int(re.search(rf"{name}:\s+(\d+)", Path("/proc/self/status").read_text())[1])
+
+
 def print_peak(name: str, dtype: str, *shape: str) -> None:
     step_of(name, layer_inputs(DTYPES[dtype], 8, 8, 8))   # what is loaded once
     inputs = layer_inputs(DTYPES[dtype], *map(int, shape))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")   # what was most becomes what is now
+    before = kilobytes("VmHWM")
     step_of(name, inputs)
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+    print((kilobytes("VmHWM") - before) / 1024)
 
 
 def print_layers(clock) -> None:

@@ -761,7 +761,7 @@ typedef struct quern_linear_cross_entropy_args {
     int64_t d_hidden_stride;
     void *d_weight;                 /* [vocab, width]; NULL: not computed */
     int64_t d_weight_stride;
-    int64_t chunk_rows;             /* 0: chosen so that the logits of a chunk have about as many elements as hidden, or a quarter of
+    int64_t chunk_rows;             /* 0: chosen so that the logits of a chunk have about as many elements as hidden, or half of
                                        those of weight if that is more */
     quern_gemm gemm;                /* the matrix product, required: the engine's own, or quern_blas_gemm.  Called up to three times
                                        per chunk: logits, d_weight, d_hidden; with a bias five times */

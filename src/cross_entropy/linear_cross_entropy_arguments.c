@@ -10,7 +10,7 @@
 enum { LEAST_CHUNK = 64 };
 
 /*
- * By default the logits of a chunk have about as many elements as hidden, rows * width / vocab rows, or a quarter of those of weight
+ * By default the logits of a chunk have about as many elements as hidden, rows * width / vocab rows, or half of those of weight
  * if that is more: with few rows the products would only read weight.  At least LEAST_CHUNK.  Shards count as equal parts of the
  * whole vocab, so that all ranks choose the same chunk.
  */
@@ -18,7 +18,7 @@ static int64_t choose_chunk(const quern_linear_cross_entropy_args *args) {
     const int64_t rows = args->loss.rows;
     if (!rows || args->chunk_rows) return quern_smaller(args->chunk_rows, rows);
     const int64_t even = (int64_t)((__int128)rows * args->width * quern_larger(1, args->shard_count) / args->loss.global_vocab);
-    return quern_smaller(rows, quern_larger(LEAST_CHUNK, quern_larger(even, args->width / 4) / LEAST_CHUNK * LEAST_CHUNK));
+    return quern_smaller(rows, quern_larger(LEAST_CHUNK, quern_larger(even, args->width / 2) / LEAST_CHUNK * LEAST_CHUNK));
 }
 
 /* The fields of a shard are in use if there are shards. */

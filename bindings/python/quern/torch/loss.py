@@ -386,7 +386,7 @@ def linear_cross_entropy(hidden: torch.Tensor, matrix: torch.Tensor, labels: tor
     [vocab].
 
     Forward and backward pass are one: the logits of chunk_rows rows are in memory at a time (0: as many elements as
-    hidden has, or a quarter of those of matrix).  The gradients of matrix and bias are summed over the chunks in fp32.  reduction is
+    hidden has, or half of those of matrix).  The gradients of matrix and bias are summed over the chunks in fp32.  reduction is
     "sum" or "mean".
     """
     if reduction not in ("sum", "mean"):
@@ -399,7 +399,7 @@ def linear_cross_entropy(hidden: torch.Tensor, matrix: torch.Tensor, labels: tor
     if bias is not None and (bias.shape != (vocab,) or bias.dtype != matrix.dtype or bias.device != matrix.device):
         _fail(_c.QUERN_INVALID_SHAPE, f"bias has the shape {list(bias.shape)} ({bias.dtype}) on {bias.device}: expected [{vocab}] "
               f"({matrix.dtype}) on {matrix.device}")
-    chunk = chunk_rows or max(_LEAST_CHUNK, math.ceil(flat.shape[0] * width / max(vocab, 1)), width // 4)
+    chunk = chunk_rows or max(_LEAST_CHUNK, math.ceil(flat.shape[0] * width / max(vocab, 1)), width // 2)
     if not torch.compiler.is_compiling():
         follow_threads()
     try:
