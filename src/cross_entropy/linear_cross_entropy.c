@@ -191,12 +191,13 @@ static quern_status write_ones(const struct linear_call *call, size_t offset, qu
     const size_t words = quern_round_up(bytes, sizeof(uint32_t)) / sizeof(uint32_t);
     uint32_t *ones = inside(call, offset);
     quern_device *device = call->all.device;
+    if (!words) return QUERN_OK;
     if (device->kind == QUERN_CPU) {
         for (size_t i = 0; i < words; i++) ones[i] = word_of_ones(dtype);
         return QUERN_OK;
     }
-    quern_status status = quern_cuda_begin_launch(&visit, device);
-    if (status != QUERN_OK || !words) return status;
+    const quern_status status = quern_cuda_begin_launch(&visit, device);
+    if (status != QUERN_OK) return status;
     const CUresult error = visit.cuda->words_set_async((CUdeviceptr)(uintptr_t)ones, word_of_ones(dtype), words, call->all.stream);
     quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuMemsetD32Async");

@@ -32,6 +32,8 @@ static quern_status gemm(void *user, const quern_gemm_args *args, void *stream) 
     return QUERN_OK;
 }
 
+static quern_status no_product(UNUSED void *user, UNUSED const quern_gemm_args *args, UNUSED void *stream) { return QUERN_OK; }
+
 /* ---- a layer ---- */
 
 struct shape {
@@ -367,6 +369,22 @@ Test(linear_cross_entropy, d_weight_in_bf16_needs_adam) {
 Test(linear_cross_entropy, no_rows) {
     check_layer(SHAPE(.rows = 0));
     check_layer(SHAPE(.rows = 0, .accumulate = true));
+}
+
+/* The context of the calling thread is left as it was, with rows or without. */
+Test(linear_cross_entropy, leaves_the_context) {
+    for (int rows = 0; rows < 3; rows += 2) {
+        void *current = NULL;
+        OPEN_LAYER(layer, SHAPE(.rows = rows, .bias = QUERN_BF16));
+        OPEN_BUFFER(workspace, &layer.device, 1 << 20, 0, NULL);
+        if (layer.device.kind == QUERN_CPU) cr_skip_test("a CPU has no context");
+        layer.args.gemm = no_product;
+        CUDA(cuCtxSetCurrent(NULL));
+        check_ok(quern_linear_cross_entropy(layer.device.quern, &layer.args, workspace.data, 1 << 20, layer.device.stream));
+        CUDA(cuCtxGetCurrent(&current));
+        check(!current, "%d rows: a context was left", rows);
+        device_use(&layer.device);
+    }
 }
 
 /* No product without elements is asked for: of no rows that d_hidden has, of no width, of no vocab. */

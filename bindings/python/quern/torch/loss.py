@@ -386,8 +386,8 @@ def linear_cross_entropy(hidden: torch.Tensor, matrix: torch.Tensor, labels: tor
     [vocab].
 
     Forward and backward pass are one: the logits of chunk_rows rows are in memory at a time (0: as many elements as
-    hidden has, or half of those of matrix).  The gradients of matrix and bias are summed over the chunks in fp32.  reduction is
-    "sum" or "mean".
+    hidden has, or half of those of matrix).  The gradients of matrix and bias are summed over the chunks in fp32; the
+    product of a chunk has the dtype of matrix.  reduction is "sum" or "mean".
     """
     if reduction not in ("sum", "mean"):
         _fail(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'sum' or 'mean'")
