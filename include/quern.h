@@ -488,6 +488,12 @@ typedef struct quern_row_nodes {
  * for such a row: its loss and other outputs, its stats and all columns of its gradient keep their contents, in place the logits.
  * A sum or mean leaves the row out, and the report, which is then required, counts it.  Other rows do not change.
  *
+ * top_k and given_count ask for log-probabilities y[j] - lse of further columns, without weights; that of the label's column has the
+ * bits of log_prob.  A column whose y is -infinity is not among the largest: what a row has too few for is the column -1 with
+ * -infinity.  A given column that does not exist has -infinity, too, so that lists may be padded with -1.  In a skipped row, one with
+ * NaN or +infinity, and one in which every y is -infinity, all largest columns are -1, and all log-probabilities 0, NaN and
+ * -infinity.
+ *
  * Infinities below are those of y: a softcap makes them finite, and t * x may overflow.  Terms with coefficient 0 are skipped,
  * even if infinite or NaN: a class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0
  * has loss 0 and gradient 0.  A row in which every y is -infinity has loss +infinity, lse and log_prob -infinity, entropy 0,
@@ -556,6 +562,22 @@ typedef struct quern_cross_entropy_args {
     quern_bits bits;                /* the same in all steps */
     quern_row_nodes *nodes;         /* portable bits of a shard: written by the stats step [rows], and read by the combine step
                                        [shard_count, rows], in the order of its shards */
+
+    /*
+     * The columns of each row with the largest logits, the largest first and of equal ones the lower first, and the log-probabilities
+     * of these and of given columns.  A column is counted over all shards.  See above for rows that have fewer.
+     */
+    int64_t top_k;                  /* up to 32; 0: the two pointers are ignored */
+    int64_t *top_ids;               /* [rows, top_k] */
+    float *top_log_probs;           /* [rows, top_k] */
+    int64_t given_count;            /* 0: the two pointers are ignored */
+    const int64_t *given_ids;       /* [rows, given_count] */
+    float *given_log_probs;         /* [rows, given_count] */
+
+    /* Of all shards, in the order of their columns: what their stats steps wrote to the outputs above.  Read by the combine step. */
+    const int64_t *shard_top_ids;       /* [shard_count, rows, top_k] */
+    const float *shard_top_logits;
+    const float *shard_given_logits;    /* [shard_count, rows, given_count] */
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_DEFAULTS(set) \
@@ -600,6 +622,9 @@ QUERN_API quern_status quern_cross_entropy(quern_device *device, const quern_cro
  *              of the whole rows (or NULL), loss, lse, log_prob, entropy, argmax and report.  It reads no logits.  Every rank may
  *              do it and gets the same bits
  *   gradient   reads the shard's logits and args->stats of the whole rows; writes args->grad [rows, padded_vocab] of the shard
+ *
+ * Of the largest and the given columns, the stats step writes those of the shard, with their logits in the place of log-probabilities.
+ * The engine gathers the three outputs as well, and the combine step writes those of the whole rows.
  *
  * With portable bits every division of the vocab gives the bits of one call, at any columns.  The engine gathers args->nodes as well.
  * A row whose nodes are not those of all its columns is NaN.  At most 2^31 columns have portable bits in steps for shards.
@@ -732,8 +757,8 @@ QUERN_API quern_status quern_blas_gemm(void *blas, const quern_gemm_args *args, 
  * weight^T is added to them, in their dtype.  d_bias is the product of a row of ones and the gradient.
  *
  * With shard_count the vocab is distributed over so many ranks: weight, bias, class_weights and their gradients have the columns
- * [first_column, first_column + vocab) of global_vocab.  For each chunk gather exchanges the stats of the rows, 64 bytes each, and
- * with portable bits their nodes, 464 bytes each.  Every rank gets the same loss and outputs of the rows, and adds its columns'
+ * [first_column, first_column + vocab) of global_vocab.  For each chunk gather exchanges the stats of the rows, 64 bytes each, with
+ * portable bits their nodes, 464 bytes each, and the lists of columns that are asked for, 12 top_k + 4 given_count bytes.  Every rank gets the same loss and outputs of the rows, and adds its columns'
  * share to d_hidden: the engine sums d_hidden over the ranks.  All ranks need the same rows, labels, options, width, chunk_rows and
  * shard_count.  A rank whose call fails leaves the others in their gather, until that fails.
  */
@@ -745,10 +770,10 @@ typedef struct quern_linear_cross_entropy_args {
 
     /*
      * The loss, which the initialiser of this struct initialises too.  logits_dtype is the type in which the logits of a chunk
-     * are stored; rows, vocab, labels and all options and outputs keep their meaning.  logits, grad, stats, logits_stride,
-     * nodes, grad_stride and padded_vocab must be NULL or 0, and without shard_count first_column and global_vocab.  With
-     * strict_labels on a GPU the logits of a row whose label is out of range are replaced by a gradient of 0, since the products read
-     * them: the row's d_hidden is 0 and it adds nothing to d_weight and d_bias.
+     * are stored; rows, vocab, labels and all options and outputs keep their meaning.  logits, grad, stats, nodes, logits_stride,
+     * grad_stride, padded_vocab and the lists of shards must be NULL or 0, and without shard_count first_column and global_vocab.
+     * With strict_labels on a GPU the logits of a row whose label is out of range are replaced by a gradient of 0, since the products
+     * read them: the row's d_hidden is 0 and it adds nothing to d_weight and d_bias.
      */
     quern_cross_entropy_args loss;
 

@@ -11,7 +11,8 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # vectors of 16 bytes; its blocks, or clusters of blocks, take rows in turns.  So does "streamed" without options: it keeps as many
 # columns as fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared
 # memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.  "portable" does all of a
-# row with portable bits, and "portable_combine" joins those of shards.
+# row with portable bits, and "portable_combine" joins those of shards.  "columns" finds further columns of a row before the others,
+# and "log_probs" their log-probabilities after them.
 ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
 # With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row;
@@ -33,13 +34,17 @@ GEOMETRY = {
     "combine": Geometry(threads=256),  # a warp for each row
     "labels": Geometry(threads=512),  # a label with its class weight takes more registers than a loss
     "reduce": Geometry(threads=1024),
+    "columns": Geometry(threads=512),  # a block for each row
+    "log_probs": Geometry(threads=256),  # a warp for each row
 }
 
 # Variants of CPU kernels.
 CPU_VARIANTS = ("rows", "stats", "gradient", "upstream")
 
-# Variants that touch no logits: one kernel serves all dtypes and options.
-STAGES_WITHOUT_LOGITS = ("portable_combine", "combine", "labels", "reduce")
+# Variants of which one kernel serves all dtypes and options.  Only "columns" reads logits, of a type that the call names.
+STAGES_OF_ALL_LOGITS = ("portable_combine", "combine", "labels", "reduce", "columns", "log_probs")
+# Of these the ones with a problem of their own.
+STAGES_OF_COLUMNS = ("columns", "log_probs")
 
 # Variants with a source of their own, which know all options as they are.
 ALONE = ("upstream", "portable")
@@ -70,7 +75,8 @@ class CrossEntropy(Operation):
              "stats": Task("QUERN_STAGE_STATS", 1), "gradient": Task("QUERN_STAGE_GRADIENT", 2),
              "upstream": Task("QUERN_STAGE_UPSTREAM", 3), "portable": Task("QUERN_STAGE_PORTABLE", 4),
              "portable_combine": Task("QUERN_STAGE_PORTABLE_COMBINE", 5), "combine": Task("QUERN_STAGE_COMBINE", 6),
-             "labels": Task("QUERN_STAGE_LABELS", 7), "reduce": Task("QUERN_STAGE_REDUCE", 8)}
+             "labels": Task("QUERN_STAGE_LABELS", 7), "reduce": Task("QUERN_STAGE_REDUCE", 8),
+             "columns": Task("QUERN_STAGE_COLUMNS", 9), "log_probs": Task("QUERN_STAGE_LOG_PROBS", 10)}
     has_open_requests = True  # `gen explain` takes one without a variant
     talks = True
 
@@ -83,12 +89,12 @@ class CrossEntropy(Operation):
         variants = CPU_VARIANTS if target.kind == "cpu" else tuple(GEOMETRY)
         if key["variant"] not in variants:
             return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
-        touches_logits = key["variant"] not in STAGES_WITHOUT_LOGITS
+        has_type = key["variant"] not in STAGES_OF_ALL_LOGITS
         if key["logits"] not in (None, *FLOATS):
             return f"logits is {key['logits']}: it must be one of {', '.join(FLOATS)}"
-        if (key["logits"] is not None) != touches_logits:
-            return f"the {key['variant']} stage {'needs' if touches_logits else 'never touches'} logits"
-        if key["options"] and (not touches_logits or key["variant"] in ALONE):
+        if (key["logits"] is not None) != has_type:
+            return f"the {key['variant']} stage {'needs a type of' if has_type else 'serves all types of'} logits"
+        if key["options"] and (not has_type or key["variant"] in ALONE):
             return f"the {key['variant']} stage knows all options as it is"
         if key["options"] and key["variant"] == "short":
             return "with all options short rows have the kernel of the others"

@@ -50,7 +50,16 @@
     ROW(quern_cross_entropy_args, grad_entropy) \
     ROW(quern_cross_entropy_args, grad_entropy_stride) \
     ROW(quern_cross_entropy_args, bits) \
-    ROW(quern_cross_entropy_args, nodes)
+    ROW(quern_cross_entropy_args, nodes) \
+    ROW(quern_cross_entropy_args, top_k) \
+    ROW(quern_cross_entropy_args, top_ids) \
+    ROW(quern_cross_entropy_args, top_log_probs) \
+    ROW(quern_cross_entropy_args, given_count) \
+    ROW(quern_cross_entropy_args, given_ids) \
+    ROW(quern_cross_entropy_args, given_log_probs) \
+    ROW(quern_cross_entropy_args, shard_top_ids) \
+    ROW(quern_cross_entropy_args, shard_top_logits) \
+    ROW(quern_cross_entropy_args, shard_given_logits)
 
 #define FIELDS_OF_quern_gemm_args(ROW) \
     ROW(quern_gemm_args, accumulate) \

@@ -62,6 +62,13 @@ DECLARE_EXTENT(quern_cross_entropy_args, inverse_temperatures)
 DECLARE_EXTENT(quern_cross_entropy_args, grad_log_prob)
 DECLARE_EXTENT(quern_cross_entropy_args, grad_entropy)
 DECLARE_EXTENT(quern_cross_entropy_args, nodes)
+DECLARE_EXTENT(quern_cross_entropy_args, top_ids)
+DECLARE_EXTENT(quern_cross_entropy_args, top_log_probs)
+DECLARE_EXTENT(quern_cross_entropy_args, given_ids)
+DECLARE_EXTENT(quern_cross_entropy_args, given_log_probs)
+DECLARE_EXTENT(quern_cross_entropy_args, shard_top_ids)
+DECLARE_EXTENT(quern_cross_entropy_args, shard_top_logits)
+DECLARE_EXTENT(quern_cross_entropy_args, shard_given_logits)
 static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_cross_entropy_args, size), .bytes = sizeof((quern_cross_entropy_args *)0)->size},
     {.name = "logits_dtype", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, logits_dtype), .bytes = sizeof((quern_cross_entropy_args *)0)->logits_dtype, VALUES(quern_dtype)},
@@ -102,8 +109,17 @@ static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "grad_entropy_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, grad_entropy_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_entropy_stride},
     {.name = "bits", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, bits), .bytes = sizeof((quern_cross_entropy_args *)0)->bits, VALUES(quern_bits)},
     {.name = "nodes", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, nodes), .bytes = sizeof((quern_cross_entropy_args *)0)->nodes, .extent = extent_of_quern_cross_entropy_args__nodes},
+    {.name = "top_k", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, top_k), .bytes = sizeof((quern_cross_entropy_args *)0)->top_k},
+    {.name = "top_ids", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, top_ids), .bytes = sizeof((quern_cross_entropy_args *)0)->top_ids, .extent = extent_of_quern_cross_entropy_args__top_ids},
+    {.name = "top_log_probs", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, top_log_probs), .bytes = sizeof((quern_cross_entropy_args *)0)->top_log_probs, .extent = extent_of_quern_cross_entropy_args__top_log_probs},
+    {.name = "given_count", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, given_count), .bytes = sizeof((quern_cross_entropy_args *)0)->given_count},
+    {.name = "given_ids", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, given_ids), .bytes = sizeof((quern_cross_entropy_args *)0)->given_ids, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__given_ids},
+    {.name = "given_log_probs", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, given_log_probs), .bytes = sizeof((quern_cross_entropy_args *)0)->given_log_probs, .extent = extent_of_quern_cross_entropy_args__given_log_probs},
+    {.name = "shard_top_ids", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, shard_top_ids), .bytes = sizeof((quern_cross_entropy_args *)0)->shard_top_ids, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__shard_top_ids},
+    {.name = "shard_top_logits", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, shard_top_logits), .bytes = sizeof((quern_cross_entropy_args *)0)->shard_top_logits, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__shard_top_logits},
+    {.name = "shard_given_logits", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, shard_given_logits), .bytes = sizeof((quern_cross_entropy_args *)0)->shard_given_logits, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__shard_given_logits},
 };
-static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 39};
+static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 48};
 DECLARE_EXTENT(quern_gemm_args, a)
 DECLARE_EXTENT(quern_gemm_args, b)
 DECLARE_EXTENT(quern_gemm_args, c)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/cross_entropy_columns.h"
 #include "kernels/kernel.h"
 #include "kernels/problem.h"
 #include "quern.h"
@@ -49,6 +50,7 @@ struct quern_cross_entropy_call {
     void *stream;
     bool is_full;                        /* an option is on that only full kernels implement */
     struct quern_cross_entropy_problem problem;
+    struct quern_columns_problem columns;  /* without its rows, which are those of the problem when a stage runs */
     quern_row_stats *spare_stats;        /* [rows], if the caller wants no stats and a stage needs them; not for gradients */
     struct quern_rows_progress *progress;  /* GPU: for problem.progress */
     char *scratch;                       /* CPU: [workers, scratch_bytes], each at a multiple of 64 */
@@ -78,7 +80,7 @@ quern_status quern_cross_entropy_check(const quern_device *device, const quern_c
                                        quern_cross_entropy_args *args);
 
 /* The buffers that a step uses, without the workspace, and room for those of the layer. */
-enum { QUERN_CROSS_ENTROPY_RANGES = 24 };
+enum { QUERN_CROSS_ENTROPY_RANGES = 32 };
 struct quern_cross_entropy_ranges {
     struct quern_range list[QUERN_CROSS_ENTROPY_RANGES];
     int count;
@@ -94,8 +96,19 @@ void quern_cross_entropy_list_ranges(const struct quern_cross_entropy_call *call
 /* Whether the steps exchange nodes beside stats: portable bits of shards. */
 bool quern_cross_entropy_has_nodes(const quern_cross_entropy_args *args);
 
+/* The most shards of which buffers can hold what the steps exchange, and the largest of these buffers. */
+int64_t quern_cross_entropy_most_shards(const quern_cross_entropy_args *args, const char **largest);
+
 /* Whether an option is on that only full kernels implement. */
 bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args);
+
+/* ---- cross_entropy_columns.c: the largest and the given columns of rows [first, end) on a CPU ---- */
+
+/* Writes the lists, with logits. */
+void quern_cross_entropy_find_columns(const struct quern_columns_problem *problem, int64_t first, int64_t end);
+
+/* Joins the lists of shards, and writes log-probabilities.  The stats of the rows are known. */
+void quern_cross_entropy_finish_columns(const struct quern_columns_problem *problem, int64_t first, int64_t end);
 
 /* ---- cross_entropy_cpu.c: cross-entropy on a CPU, for cross_entropy_run.c ---- */
 
@@ -119,13 +132,16 @@ size_t quern_cross_entropy_needs(const quern_device *device, int threads, enum q
 /* Fills in the rest of a call that has its device, step and checked arguments.  The workspace is as large as needed. */
 void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace);
 
+/* Whether lists of columns are wanted, and the step takes part in them. */
+bool quern_cross_entropy_wants_columns(const struct quern_cross_entropy_call *call);
+
 /* Runs the tasks of an initialised call on its device. */
 quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call);
 
 /* ---- cross_entropy_rows.c ---- */
 
-/* Moves the pointers of a problem past its first rows, but not those of the workspace: stats and parts. */
-void quern_cross_entropy_skip_rows(struct quern_cross_entropy_problem *problem, int64_t rows);
+/* Moves the pointers of a call's problems past its first rows, but not those of the workspace: stats and parts. */
+void quern_cross_entropy_skip_rows(struct quern_cross_entropy_call *call, int64_t rows);
 
 /* ---- cross_entropy_select.c: the choice of a kernel for a stage of a call ---- */
 

@@ -12,7 +12,7 @@
 #include "runtime/answers.h"
 #include "runtime/storage.h"
 
-enum { ROWS = 3, COUNTED = 2, VOCAB = 40, IGNORED = -100 };
+enum { ROWS = 3, COUNTED = 2, VOCAB = 40, IGNORED = -100, COLUMNS = 2 };
 
 /* The inputs and outputs of all stages. */
 struct memory {
@@ -23,6 +23,8 @@ struct memory {
     struct quern_rows_progress progress;
     int32_t labels[ROWS];
     float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss, upstream[ROWS];
+    int64_t top_ids[ROWS * COLUMNS], given_ids[ROWS * COLUMNS];
+    float top[ROWS * COLUMNS], given[ROWS * COLUMNS];
 };
 
 /* ---- the problem and its results, in double ---- */
@@ -61,6 +63,17 @@ static quern_row_stats stats(int row) {
                              .label_weight = 1, .has_label = 1, .argmax = -1};
 }
 
+/* The first column with the largest logit, or of the others.  Column 0 is neither. */
+static int top_id(int row, int rank) {
+    int best = 0;
+    for (int column = 1; column < VOCAB; column++)
+        if (logit(row, column) > logit(row, best) && (rank == 0 || column != top_id(row, rank - 1))) best = column;
+    return best;
+}
+
+/* The second one does not exist. */
+static int given_id(int row, int place) { return place == 0 ? label(row) + 3 : VOCAB; }
+
 /* ---- asking ---- */
 
 static quern_dtype dtype_of(const struct quern_kernel *kernel) {
@@ -80,7 +93,14 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
         quern_storage_narrow(dtype_of(kernel), logits, VOCAB, false, memory->logits[row], NULL);
         memory->labels[row] = label(row);
         if (combines(stage)) memory->parts[row] = stats(row);
-        if (stage == QUERN_STAGE_GRADIENT) memory->stats[row] = stats(row);
+        if (stage == QUERN_STAGE_GRADIENT || stage == QUERN_STAGE_LOG_PROBS) memory->stats[row] = stats(row);
+        for (int place = 0; place < COLUMNS && row < COUNTED; place++) {
+            const int i = row * COLUMNS + place;
+            memory->top_ids[i] = top_id(row, place);
+            memory->given_ids[i] = given_id(row, place);
+            memory->top[i] = stage == QUERN_STAGE_LOG_PROBS ? (float)logit(row, top_id(row, place)) : 0;
+            memory->given[i] = stage == QUERN_STAGE_LOG_PROBS && place == 0 ? (float)logit(row, given_id(row, 0)) : 0;
+        }
         if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
         if (stage == QUERN_STAGE_UPSTREAM) memory->upstream[row] = upstream(row);
         if (stage == QUERN_STAGE_UPSTREAM) memcpy(memory->grad[row], memory->logits[row], sizeof memory->grad[row]);
@@ -112,15 +132,27 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
     };
 }
 
+static void write_columns(struct quern_columns_problem *problem, const struct quern_trial *trial) {
+    problem->logits_dtype = QUERN_F32;
+    problem->top_k = problem->given_count = COLUMNS;
+    problem->top_ids = ON_DEVICE(trial, top_ids);
+    problem->top_log_probs = ON_DEVICE(trial, top);
+    problem->given_ids = ON_DEVICE(trial, given_ids);
+    problem->given_log_probs = ON_DEVICE(trial, given);
+}
+
 /* A block for each row, or one for all.  Blocks that take rows in turns are fewer, so that one of them has two. */
 static unsigned blocks_of(const struct quern_kernel *kernel) {
     if (kernel->cuda.elements) return ROWS - 1;
-    return kernel->key.cross_entropy.stage <= QUERN_STAGE_PORTABLE_COMBINE ? ROWS : 1;
+    const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
+    return stage <= QUERN_STAGE_PORTABLE_COMBINE || stage == QUERN_STAGE_COLUMNS ? ROWS : 1;
 }
 
 static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
     write_inputs((struct memory *)(void *)trial->memory, kernel);
-    write_problem(trial->parameters, trial, kernel);
+    struct quern_columns_problem *parameters = trial->parameters;
+    write_problem(&parameters->rows, trial, kernel);
+    if (kernel->key.cross_entropy.stage >= QUERN_STAGE_COLUMNS) write_columns(parameters, trial);
     trial->arguments[0] = trial->parameters;
     trial->blocks = blocks_of(kernel);
     trial->shared_bytes = (unsigned)(kernel->cuda.elements ? quern_cross_entropy_share_bytes(kernel, VOCAB, 1)
@@ -208,6 +240,31 @@ static bool combined_is_wrong(const struct memory *memory, quern_dtype dtype, st
     return stats_are_wrong(memory->stats, why) || outputs_are_wrong(memory, why);
 }
 
+/* A given column that does not exist is the second one of its row. */
+static bool lists_are_wrong(const struct memory *memory, bool has_log_probs, struct quern_text *why) {
+    for (int i = 0; i < COUNTED * COLUMNS; i++) {
+        const int row = i / COLUMNS, place = i % COLUMNS, id = top_id(row, place);
+        const double below = has_log_probs ? lse(row) : 0, top = logit(row, id) - below;
+        const double given = place ? (double)-INFINITY : logit(row, given_id(row, 0)) - below;
+        const bool is_given = place ? (double)memory->given[i] == given : fabs((double)memory->given[i] - given) <= FEW_ULPS * fabs(given);
+        if (memory->top_ids[i] == id && fabs((double)memory->top[i] - top) <= FEW_ULPS * fabs(top) && is_given) continue;
+        quern_text_add(why, "column %d of row %d is %lld with %g, expected %d with %g, or the given one with %g is wrong", place, row,
+                       (long long)memory->top_ids[i], (double)memory->top[i], id, top, (double)memory->given[i]);
+        return true;
+    }
+    return false;
+}
+
+static bool columns_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    return lists_are_wrong(memory, false, why);
+}
+
+static bool log_probs_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    return lists_are_wrong(memory, true, why);
+}
+
 static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype dtype, struct quern_text *why) = {
     [QUERN_STAGE_ROWS] = rows_are_wrong,
     [QUERN_STAGE_STATS] = parts_are_wrong,
@@ -218,6 +275,8 @@ static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype d
     [QUERN_STAGE_COMBINE] = combined_is_wrong,
     [QUERN_STAGE_LABELS] = counts_are_wrong,
     [QUERN_STAGE_REDUCE] = mean_is_wrong,
+    [QUERN_STAGE_COLUMNS] = columns_are_wrong,
+    [QUERN_STAGE_LOG_PROBS] = log_probs_are_wrong,
 };
 
 static bool is_wrong(const struct quern_kernel *kernel, const char *memory, struct quern_text *why) {
@@ -229,5 +288,5 @@ static bool is_wrong(const struct quern_kernel *kernel, const char *memory, stru
 }
 
 const struct quern_known_answers quern_cross_entropy_answers = {
-    .memory_bytes = sizeof(struct memory), .parameter_bytes = sizeof(struct quern_cross_entropy_problem), .ask = ask,
+    .memory_bytes = sizeof(struct memory), .parameter_bytes = sizeof(struct quern_columns_problem), .ask = ask,
     .is_wrong = is_wrong};

@@ -185,6 +185,12 @@ static quern_status check_nodes(const quern_device *device, const quern_cross_en
                       "%lld", (long long)args->global_vocab, (long long)most);
 }
 
+static quern_status check_columns(const quern_device *device, const quern_cross_entropy_args *args) {
+    const int64_t most = QUERN_MOST_BYTES / (int64_t)sizeof(int64_t) / (args->rows ? args->rows : 1);
+    const quern_status status = quern_check_count(device, "args.top_k", args->top_k, QUERN_MOST_TOP);
+    return status == QUERN_OK ? quern_check_count(device, "args.given_count", args->given_count, most) : status;
+}
+
 quern_status quern_cross_entropy_check(const quern_device *device, const quern_cross_entropy_args *given,
                                        quern_cross_entropy_args *args) {
     quern_status status = fill_defaults(device, given, args);
@@ -194,6 +200,7 @@ quern_status quern_cross_entropy_check(const quern_device *device, const quern_c
     if (status == QUERN_OK) status = check_values(device, args);
     if (status == QUERN_OK) status = check_bits(device, args);
     if (status == QUERN_OK) status = check_nodes(device, args);
+    if (status == QUERN_OK) status = check_columns(device, args);
     return status;
 }
 
@@ -222,7 +229,7 @@ struct buffer {
     unsigned needed, used, written;
 };
 
-enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 17 };  /* the places of those that are named below */
+enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 24 };  /* the places of those that are named below */
 
 struct buffers {
     struct buffer list[BUFFERS];
@@ -245,7 +252,11 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
     const int64_t rows = args->rows, row_floats = rows * (int64_t)sizeof(float), stats = (int64_t)sizeof(quern_row_stats);
     const int64_t losses = args->reduction == QUERN_REDUCTION_NONE ? row_floats : (int64_t)sizeof(float);
     const unsigned nodes = quern_cross_entropy_has_nodes(args) ? STATS | COMBINE : 0;
-    const int64_t node_rows = call->step == QUERN_STEP_COMBINE ? rows * call->shard_count : rows;
+    const int64_t shard_rows = call->step == QUERN_STEP_COMBINE ? rows * call->shard_count : rows;
+    const int64_t top = rows * args->top_k, given = rows * args->given_count;
+    const int64_t shard_top = shard_rows * args->top_k, shard_given = shard_rows * args->given_count;
+    const unsigned listed = WHOLE | STATS | COMBINE, of_top = args->top_k ? listed : 0, of_given = args->given_count ? listed : 0;
+    const int64_t floats = (int64_t)sizeof(float), integers = (int64_t)sizeof(int64_t);
     return (struct buffers){{
         {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride), element,
          WHOLE | STATS | GRADIENT, 0, 0},
@@ -265,8 +276,15 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
         {"args.log_prob", args->log_prob, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.entropy", args->entropy, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.argmax", args->argmax, rows * (int64_t)sizeof(int64_t), sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
-        {"args.nodes", args->nodes, node_rows * (int64_t)sizeof(quern_row_nodes), sizeof(float), nodes, 0, STATS},
+        {"args.nodes", args->nodes, shard_rows * (int64_t)sizeof(quern_row_nodes), sizeof(float), nodes, 0, STATS},
         {"args.report", args->report, (int64_t)sizeof *args->report, sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        {"args.top_ids", args->top_ids, top * integers, sizeof(int64_t), of_top, 0, of_top},
+        {"args.top_log_probs", args->top_log_probs, top * floats, sizeof(float), of_top, 0, of_top},
+        {"args.given_ids", args->given_ids, given * integers, sizeof(int64_t), of_given, 0, 0},
+        {"args.given_log_probs", args->given_log_probs, given * floats, sizeof(float), of_given, 0, of_given},
+        {"args.shard_top_ids", args->shard_top_ids, shard_top * integers, sizeof(int64_t), of_top & COMBINE, 0, 0},
+        {"args.shard_top_logits", args->shard_top_logits, shard_top * floats, sizeof(float), of_top & COMBINE, 0, 0},
+        {"args.shard_given_logits", args->shard_given_logits, shard_given * floats, sizeof(float), of_given & COMBINE, 0, 0},
     }};
 }
 
@@ -304,10 +322,27 @@ static quern_status check_whole(const struct quern_cross_entropy_call *call) {
                       (long long)call->args.global_vocab, (long long)call->args.vocab);
 }
 
+int64_t quern_cross_entropy_most_shards(const quern_cross_entropy_args *args, const char **largest) {
+    const struct {
+        const char *name;
+        int64_t bytes;  /* of a row */
+    } gathered[] = {
+        {"shards", sizeof(quern_row_stats)},
+        {"args.nodes", quern_cross_entropy_has_nodes(args) ? sizeof(quern_row_nodes) : 0},
+        {"args.shard_top_ids", args->top_k * (int64_t)sizeof(int64_t)},
+        {"args.shard_given_logits", args->given_count * (int64_t)sizeof(float)},
+    };
+    size_t last = 0;
+    for (size_t i = 1; i < sizeof gathered / sizeof *gathered; i++)
+        if (gathered[i].bytes > gathered[last].bytes) last = i;
+    *largest = gathered[last].name;
+    return QUERN_MOST_BYTES / gathered[last].bytes / (args->rows ? args->rows : 1);
+}
+
 static quern_status check_shards(const struct quern_cross_entropy_call *call) {
     const bool has_nodes = quern_cross_entropy_has_nodes(&call->args), is_portable = call->args.bits == QUERN_BITS_PORTABLE;
-    const int64_t rows = call->args.rows ? call->args.rows : 1;
-    const int64_t most = QUERN_MOST_BYTES / (int64_t)(has_nodes ? sizeof(quern_row_nodes) : sizeof(quern_row_stats)) / rows;
+    const char *largest;
+    const int64_t most = quern_cross_entropy_most_shards(&call->args, &largest);
     if (call->shard_count < 1)
         return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "shard_count is %lld: expected at least 1",
                           (long long)call->shard_count);
@@ -317,7 +352,7 @@ static quern_status check_shards(const struct quern_cross_entropy_call *call) {
     if (call->shard_count <= most) return QUERN_OK;
     return quern_fail(call->device, QUERN_INVALID_SHAPE, "shard_count is %lld with args.rows %lld: expected at most %lld, since "
                       "%s has no more than 2^47 bytes", (long long)call->shard_count, (long long)call->args.rows,
-                      (long long)most, has_nodes ? "args.nodes" : "shards");
+                      (long long)most, largest);
 }
 
 quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_call *call,

@@ -138,8 +138,37 @@ static void run_work(struct work work) {
 
 /* ---- the stages ---- */
 
+static struct quern_columns_problem columns_of(const struct work *work) {
+    struct quern_columns_problem columns = work->call->columns;
+    columns.rows = *work->problem;
+    return columns;
+}
+
+static void find_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
+    (void)scratch;
+    const struct quern_columns_problem columns = columns_of(work);
+    quern_cross_entropy_find_columns(&columns, first, end);
+}
+
+static void finish_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
+    (void)scratch;
+    const struct quern_columns_problem columns = columns_of(work);
+    quern_cross_entropy_finish_columns(&columns, first, end);
+}
+
 static void run_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
     work->kernel->cpu.cross_entropy_rows(work->problem, first, end, scratch);
+}
+
+/* So few rows at a time that the cache still has the logits that were looked through. */
+static void run_rows_with_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
+    const int64_t together = quern_larger(1, LEAST_CHUNK / work->problem->vocab);
+    for (int64_t row = first, next; row < end; row = next) {
+        next = quern_smaller(row + together, end);
+        find_columns(work, row, next, NULL);
+        run_rows(work, row, next, scratch);
+        finish_columns(work, row, next, NULL);
+    }
 }
 
 /* Items are (row, part) pairs; the parts of a row are neighbours. */
@@ -292,8 +321,15 @@ static struct work rows_of(const struct quern_cross_entropy_call *call, const st
     return (struct work){.call = call, .problem = problem, .run = run, .count = problem->rows, .cost = ROW_COST};
 }
 
+static struct work searched_rows_of(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem) {
+    struct work work = rows_of(call, problem, find_columns);
+    work.cost += problem->vocab / 8;
+    return work;
+}
+
 static void sum_rows(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
                      const struct kernels *kernels) {
+    if (quern_cross_entropy_wants_columns(call)) run_work(searched_rows_of(call, problem));
     run_work(parts_of(call, problem, kernels->stats));
     run_work(rows_of(call, problem, combine_rows));
 }
@@ -301,25 +337,21 @@ static void sum_rows(const struct quern_cross_entropy_call *call, const struct q
 static void run_whole_rows(const struct quern_cross_entropy_call *call, struct quern_cross_entropy_problem problem, int64_t rows,
                            const struct quern_kernel *kernel) {
     problem.rows = rows;
-    struct work work = rows_of(call, &problem, run_rows);
+    struct work work = rows_of(call, &problem, quern_cross_entropy_wants_columns(call) ? run_rows_with_columns : run_rows);
     work.kernel = kernel;
     work.cost += problem.vocab;
     run_work(work);
 }
 
-/* The problem without its first rows; the parts have no place of their own. */
-static struct quern_cross_entropy_problem without_first(const struct quern_cross_entropy_call *call, int64_t rows) {
-    struct quern_cross_entropy_problem problem = call->problem;
-    quern_cross_entropy_skip_rows(&problem, rows);
-    problem.stats = problem.stats ? problem.stats + rows : call->spare_stats;
-    return problem;
-}
-
-static void run_split_rows(const struct quern_cross_entropy_call *call, int64_t first, const struct kernels *kernels) {
-    const struct quern_cross_entropy_problem problem = without_first(call, first);
-    sum_rows(call, &problem, kernels);
-    run_work(rows_of(call, &problem, finish_rows));
-    if (kernels->gradient) run_work(parts_of(call, &problem, kernels->gradient));
+/* All rows but the first ones; the parts have no place of their own. */
+static void run_split_rows(struct quern_cross_entropy_call call, int64_t first, const struct kernels *kernels) {
+    const struct quern_cross_entropy_problem *problem = &call.problem;
+    quern_cross_entropy_skip_rows(&call, first);
+    call.problem.stats = problem->stats ? problem->stats + first : call.spare_stats;
+    sum_rows(&call, problem, kernels);
+    run_work(rows_of(&call, problem, finish_rows));
+    if (quern_cross_entropy_wants_columns(&call)) run_work(rows_of(&call, problem, finish_columns));
+    if (kernels->gradient) run_work(parts_of(&call, problem, kernels->gradient));
 }
 
 static void run_whole(const struct quern_cross_entropy_call *call, const struct kernels *kernels) {
@@ -328,7 +360,7 @@ static void run_whole(const struct quern_cross_entropy_call *call, const struct 
     if (call->tasks & QUERN_RUN_ROWS) {
         const int64_t split = count_split(call), whole = problem->rows - split;
         if (whole) run_whole_rows(call, *problem, whole, kernels->rows);
-        if (split) run_split_rows(call, whole, kernels);
+        if (split) run_split_rows(*call, whole, kernels);
     }
     if ((call->tasks & QUERN_SUM_LOSSES) && problem->loss) reduce_losses(problem);
 }
@@ -342,6 +374,7 @@ static void run_combine(const struct quern_cross_entropy_call *call) {
     if (call->tasks & QUERN_RUN_ROWS) run_work(rows_of(call, &problem, combine_rows));
     if (call->tasks & QUERN_COUNT_LABELS) count_labels(call, &problem);
     if (call->tasks & QUERN_RUN_ROWS) run_work(rows_of(call, &problem, finish_rows));
+    if (quern_cross_entropy_wants_columns(call)) run_work(rows_of(call, &problem, finish_columns));
     if ((call->tasks & QUERN_SUM_LOSSES) && problem.loss) reduce_losses(&problem);
 }
 

@@ -4,6 +4,7 @@
  *   rows                        rows by warps, blocks or clusters that take them in turns, count the labels and sum the losses;
  *                               with all options longer rows, enough for all multiprocessors: a block for each
  *   stats, combine, gradient    fewer long rows: a block for each part of each row
+ *   columns, log_probs          before and after these, if lists of columns are wanted
  *
  * Long rows have the same bits either way.
  */
@@ -30,7 +31,7 @@ struct launch {
 
 /* All stages are found before the first launch, so that a missing one leaves no partial result. */
 struct launches {
-    struct launch list[5];  /* at most: stats, combine, labels, gradient, reduce */
+    struct launch list[7];  /* at most: columns, stats, combine, labels, gradient, reduce, log_probs */
     int count;
 };
 
@@ -123,14 +124,18 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
 /* ---- the other stages ---- */
 
 /* A warp for each row. */
-static quern_status add_combine(struct launches *launches, const struct quern_cross_entropy_call *call) {
+static quern_status add_warps(struct launches *launches, const struct quern_cross_entropy_call *call,
+                              enum quern_cross_entropy_stage stage) {
     const int place = launches->count;
-    const bool is_portable = call->problem.portable_bits;
-    quern_status status = add(launches, call, is_portable ? QUERN_STAGE_PORTABLE_COMBINE : QUERN_STAGE_COMBINE, call->problem.rows);
+    const quern_status status = add(launches, call, stage, call->problem.rows);
     if (place == launches->count) return status;
     const int64_t warps = launches->list[place].ready->kernel->cuda.threads / 32;
     launches->list[place].blocks = quern_divide_up(call->problem.rows, warps);
     return status;
+}
+
+static quern_status add_combine(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    return add_warps(launches, call, call->problem.portable_bits ? QUERN_STAGE_PORTABLE_COMBINE : QUERN_STAGE_COMBINE);
 }
 
 static bool counts_labels(const struct quern_cross_entropy_call *call) {
@@ -258,16 +263,27 @@ static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct
     [QUERN_STEP_UPSTREAM] = plan_upstream,
 };
 
+static quern_status plan(struct launches *launches, struct quern_cross_entropy_call *call) {
+    const bool wants_columns = quern_cross_entropy_wants_columns(call);
+    quern_status status = QUERN_OK;
+    if (wants_columns && call->step != QUERN_STEP_COMBINE) status = add(launches, call, QUERN_STAGE_COLUMNS, call->problem.rows);
+    if (status == QUERN_OK) status = plan_of_step[call->step](launches, call);
+    if (status == QUERN_OK && wants_columns && call->step != QUERN_STEP_STATS) status = add_warps(launches, call, QUERN_STAGE_LOG_PROBS);
+    call->columns.rows = call->problem;
+    return status;
+}
+
 /* ---- launching ---- */
 
 /*
  * overlaps: another launch of the call is before this one.  The kernel may start before that has ended, if it waits for it.  The
  * first one must not: what is before it in the stream is the caller's.
  */
-static CUresult launch(const struct quern_cuda *cuda, const struct launch *launch, struct quern_cross_entropy_problem *problem,
-                       CUstream stream, bool overlaps) {
-    void *parameters[] = {problem};
+static CUresult launch(const struct quern_cuda *cuda, const struct launch *launch, struct quern_cross_entropy_call *call,
+                       bool overlaps) {
     const struct quern_ready_kernel *ready = launch->ready;
+    const bool of_columns = ready->kernel->key.cross_entropy.stage >= QUERN_STAGE_COLUMNS;
+    void *parameters[] = {of_columns ? (void *)&call->columns : &call->problem};
     const int64_t layers = quern_divide_up(launch->blocks, MAX_BLOCKS),
                   clusters = quern_divide_up(launch->blocks / launch->cluster, layers);
     CUlaunchAttribute attributes[2];
@@ -282,7 +298,7 @@ static CUresult launch(const struct quern_cuda *cuda, const struct launch *launc
         .grid_x = (unsigned)(clusters * launch->cluster), .grid_y = (unsigned)layers, .grid_z = 1,
         .block_x = ready->kernel->cuda.threads, .block_y = 1, .block_z = 1,
         .shared_bytes = (unsigned)launch->shared,
-        .stream = stream,
+        .stream = call->stream,
         .attributes = attributes,
         .attribute_count = count,
     };
@@ -306,7 +322,7 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
     CUresult error = set_counts(cuda, call);
     for (int i = 0; i < launches->count && error == CUDA_SUCCESS; i++) {
         what = launches->list[i].ready->kernel->name;
-        error = launch(cuda, &launches->list[i], &call->problem, call->stream, i > 0);
+        error = launch(cuda, &launches->list[i], call, i > 0);
     }
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, what);
 }
@@ -314,7 +330,7 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
 quern_status quern_cross_entropy_on_cuda(struct quern_cross_entropy_call *call) {
     struct launches launches = {.count = 0};
     struct quern_cuda_visit visit;
-    quern_status status = plan_of_step[call->step](&launches, call);
+    quern_status status = plan(&launches, call);
     if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
     status = launch_all(visit.cuda, &launches, call);

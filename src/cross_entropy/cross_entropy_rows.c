@@ -5,7 +5,16 @@ static void *at_row(const void *matrix, int64_t row, int64_t stride, size_t byte
     return matrix ? (char *)matrix + row * stride * (int64_t)bytes : NULL;
 }
 
-void quern_cross_entropy_skip_rows(struct quern_cross_entropy_problem *problem, int64_t rows) {
+static void skip_columns(struct quern_columns_problem *columns, int64_t rows) {
+    columns->top_ids = at_row(columns->top_ids, rows, columns->top_k, sizeof(int64_t));
+    columns->top_log_probs = at_row(columns->top_log_probs, rows, columns->top_k, sizeof(float));
+    columns->given_ids = at_row(columns->given_ids, rows, columns->given_count, sizeof(int64_t));
+    columns->given_log_probs = at_row(columns->given_log_probs, rows, columns->given_count, sizeof(float));
+}
+
+void quern_cross_entropy_skip_rows(struct quern_cross_entropy_call *call, int64_t rows) {
+    struct quern_cross_entropy_problem *problem = &call->problem;
+    skip_columns(&call->columns, rows);
     const size_t logit = (size_t)problem->logits_bytes, label = problem->labels_are_int64 ? sizeof(int64_t) : sizeof(int32_t);
     problem->rows -= rows;
     problem->logits = at_row(problem->logits, rows, problem->logits_stride, logit);

@@ -140,12 +140,37 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
     };
 }
 
+static struct quern_columns_problem columns_of(const struct quern_cross_entropy_call *call) {
+    const quern_cross_entropy_args *args = &call->args;
+    return (struct quern_columns_problem){
+        .logits_dtype = (int64_t)args->logits_dtype,
+        .top_k = args->top_k,
+        .given_count = args->given_count,
+        .top_ids = args->top_ids,
+        .top_log_probs = args->top_log_probs,
+        .given_ids = args->given_ids,
+        .given_log_probs = args->given_log_probs,
+        .shard_count = call->step == QUERN_STEP_COMBINE ? call->shard_count : 0,
+        .shard_ids = args->shard_top_ids,
+        .shard_logits = args->shard_top_logits,
+        .given_logits = args->shard_given_logits,
+    };
+}
+
+bool quern_cross_entropy_wants_columns(const struct quern_cross_entropy_call *call) {
+    const bool takes_part = call->step != QUERN_STEP_GRADIENT && call->step != QUERN_STEP_UPSTREAM;
+    return takes_part && (call->tasks & QUERN_RUN_ROWS) && (call->columns.top_k || call->columns.given_count);
+}
+
 void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace) {
     const struct layout layout = lay_out(call->device, call->threads, call->step, &call->args);
     fill_problem(call, &layout, workspace);
     call->is_full = quern_cross_entropy_is_full(&call->args);
     call->spare_stats = inside(workspace, layout.stats);
     call->progress = inside(workspace, layout.progress);
+    call->columns = columns_of(call);
+    if (quern_cross_entropy_wants_columns(call) && call->step != QUERN_STEP_STATS && !call->problem.stats)
+        call->problem.stats = call->spare_stats;
     call->scratch = (char *)quern_round_up((size_t)workspace + layout.scratch, ALIGNMENT);
     call->scratch_bytes = layout.scratch_bytes;
     call->workers = layout.workers;

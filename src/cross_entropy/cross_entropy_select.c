@@ -72,7 +72,7 @@ static int refused(const struct quern_kernel *kernel, int cluster, const void *c
     return QUERN_ANOTHER_TASK + 4;
 }
 
-/* Stages that touch no logits have one kernel for all types. */
+/* The last stages have one kernel for all types of logits. */
 static enum quern_row_role role(const struct quern_kernel *kernel) {
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
     return stage == QUERN_STAGE_ROWS ? QUERN_ROW_SELECTED_BY_NAME
@@ -94,7 +94,7 @@ static const char *bits(const struct quern_kernel *kernel) {
 }
 
 static const char *pack_fault(const struct quern_pack_row *row) {
-    if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
+    if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_LOG_PROBS) return "an unknown stage";
     if ((row->stage <= QUERN_STAGE_PORTABLE) != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
     if (row->full != 0 && row->full != 1) return "an unknown set of options";
     if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";
@@ -106,9 +106,9 @@ const struct quern_operation quern_cross_entropy_operation = {
     .refused = refused, .answers = &quern_cross_entropy_answers};
 
 static struct request request_of(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
-    const bool touches_logits = stage <= QUERN_STAGE_PORTABLE;
+    const bool has_type = stage <= QUERN_STAGE_PORTABLE;
     const bool needs_full = stage < QUERN_STAGE_UPSTREAM && call->is_full;
-    return (struct request){touches_logits ? call->args.logits_dtype : QUERN_NO_DTYPE, stage, needs_full, call->args.vocab,
+    return (struct request){has_type ? call->args.logits_dtype : QUERN_NO_DTYPE, stage, needs_full, call->args.vocab,
                             quern_cross_entropy_parts(call->device, &call->args), call->device->shared_bytes};
 }
 

@@ -17,7 +17,12 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const int64_t of_entropy = args->grad_entropy_stride;
     const int64_t report = sizeof *args->report / sizeof(int64_t), stats = sizeof(quern_row_stats);
     const int64_t node_bytes = sizeof(quern_row_nodes);
+    const int64_t shard_rows = (call->step == QUERN_STEP_COMBINE ? call->shard_count : 1) * rows;
     const char *const nodes = quern_cross_entropy_has_nodes(args) ? "-oi--" : "-----";
+    const int64_t top_k = args->top_k, given_count = args->given_count;
+    const char *const top = top_k ? "ooo--" : "-----", *const given = given_count ? "ooo--" : "-----";
+    const char *const given_ids = given_count ? "iii--" : "-----";
+    const char *const shard_top = top_k ? "--i--" : "-----", *const shard_given = given_count ? "--i--" : "-----";
     const struct {
         const char *name, *uses;
         const void *data;
@@ -33,14 +38,20 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         {"inverse_temperatures", "ii-i-", args->inverse_temperatures, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"shards", "--i--", call->shards, quern_byte_element, call->shard_count * rows, stats, stats},
         {"stats", "oooi-", args->stats, quern_byte_element, rows, stats, stats},
-        {"nodes", nodes, args->nodes, quern_byte_element, (call->step == QUERN_STEP_COMBINE ? call->shard_count : 1) * rows,
-         node_bytes, node_bytes},
+        {"nodes", nodes, args->nodes, quern_byte_element, shard_rows, node_bytes, node_bytes},
         {"grad", "o--ob", args->grad, logits, rows, args->padded_vocab, args->grad_stride},
         {"loss", "o-o--", args->loss, quern_float_element, QUERN_NO_ROWS, sums, sums},
         {"lse", "o-o--", args->lse, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"log_prob", "o-o--", args->log_prob, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"entropy", "o-o--", args->entropy, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"argmax", "o-o--", args->argmax, quern_int64_element, QUERN_NO_ROWS, rows, rows},
+        {"shard_top_ids", shard_top, args->shard_top_ids, quern_int64_element, shard_rows, top_k, top_k},
+        {"shard_top_logits", shard_top, args->shard_top_logits, quern_float_element, shard_rows, top_k, top_k},
+        {"shard_given_logits", shard_given, args->shard_given_logits, quern_float_element, shard_rows, given_count, given_count},
+        {"given_ids", given_ids, args->given_ids, quern_int64_element, rows, given_count, given_count},
+        {"given_log_probs", given, args->given_log_probs, quern_float_element, rows, given_count, given_count},
+        {"top_ids", top, args->top_ids, quern_int64_element, rows, top_k, top_k},
+        {"top_log_probs", top, args->top_log_probs, quern_float_element, rows, top_k, top_k},
         {"report", "o-o--", args->report, quern_int64_element, QUERN_NO_ROWS, report, report},
     };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {

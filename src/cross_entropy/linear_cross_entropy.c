@@ -20,8 +20,14 @@
 struct workspace {
     size_t shards;         /* of the stats of a chunk's rows in all shards, the first: all ranks have them at one offset */
     size_t shard_nodes;    /* of their nodes, with portable bits */
-    size_t stats;          /* of the rows of a chunk */
+    size_t shard_ids;      /* of their largest columns */
+    size_t shard_logits;
+    size_t given_logits;   /* of given columns in all shards */
+    size_t stats;          /* of the rows of a chunk in this shard, as the next ones */
     size_t nodes;
+    size_t own_ids;
+    size_t own_logits;
+    size_t own_given;
     size_t ones_of_bias;   /* [chunk_rows], in the dtype of the bias */
     size_t ones_of_grad;   /* in that of the logits */
     size_t logits;         /* [chunk_rows, vocab] */
@@ -69,14 +75,22 @@ static size_t chunk_bytes(const quern_device *device, int threads, const quern_l
 static struct workspace lay_out(const quern_device *device, int threads, const quern_linear_cross_entropy_args *args) {
     const size_t rows = (size_t)args->chunk_rows, vocab = (size_t)args->loss.vocab, shards = (size_t)args->shard_count;
     const size_t ones = args->bias_dtype ? rows * sizeof(float) : 0, own = has_shards(args) ? rows : 0;
+    const size_t ids = (size_t)args->loss.top_k * sizeof(int64_t), logits = (size_t)args->loss.top_k * sizeof(float);
+    const size_t given = (size_t)args->loss.given_count * sizeof(float);
     const size_t node = quern_cross_entropy_has_nodes(&args->loss) ? sizeof(quern_row_nodes) : 0;
     const enum quern_cross_entropy_step step = has_shards(args) ? QUERN_STEP_COMBINE : QUERN_STEP_WHOLE;
     const bool has_sums = quern_linear_cross_entropy_has_sums(args);
     struct workspace layout = {0};
     layout.shards = set_aside(&layout, shards * rows * sizeof(quern_row_stats));
     layout.shard_nodes = set_aside(&layout, shards * rows * node);
+    layout.shard_ids = set_aside(&layout, shards * rows * ids);
+    layout.shard_logits = set_aside(&layout, shards * rows * logits);
+    layout.given_logits = set_aside(&layout, shards * rows * given);
     layout.stats = set_aside(&layout, own * sizeof(quern_row_stats));
     layout.nodes = set_aside(&layout, own * node);
+    layout.own_ids = set_aside(&layout, own * ids);
+    layout.own_logits = set_aside(&layout, own * logits);
+    layout.own_given = set_aside(&layout, own * given);
     layout.ones_of_bias = set_aside(&layout, ones);
     layout.ones_of_grad = set_aside(&layout, ones);
     layout.logits = set_aside(&layout, rows * vocab * quern_dtype_bytes(args->loss.logits_dtype));
@@ -116,6 +130,19 @@ static quern_status check_loss(const struct linear_call *call, size_t bytes) {
     return status == QUERN_OK ? quern_linear_cross_entropy_check_apart(&loss, &call->args, call->workspace, bytes) : status;
 }
 
+/* The lists of a chunk: those of this shard are written for the gather, and all of them are read after it. */
+static void place_columns(const struct linear_call *call, enum quern_cross_entropy_step step, struct quern_columns_problem *columns) {
+    if (step == QUERN_STEP_STATS) {
+        columns->top_ids = inside(call, call->offsets.own_ids);
+        columns->top_log_probs = inside(call, call->offsets.own_logits);
+        columns->given_log_probs = inside(call, call->offsets.own_given);
+    } else {
+        columns->shard_ids = inside(call, call->offsets.shard_ids);
+        columns->shard_logits = inside(call, call->offsets.shard_logits);
+        columns->given_logits = inside(call, call->offsets.given_logits);
+    }
+}
+
 /* Runs a step over the rows of a chunk.  The products read the gradient of every row. */
 static quern_status run_step(const struct linear_call *call, enum quern_cross_entropy_step step, int64_t first, int64_t rows) {
     const struct quern_cross_entropy_problem *all = &call->all.problem;
@@ -130,7 +157,8 @@ static quern_status run_step(const struct linear_call *call, enum quern_cross_en
         chunk.args.nodes = inside(call, step == QUERN_STEP_COMBINE ? call->offsets.shard_nodes : call->offsets.nodes);
     }
     quern_cross_entropy_fill(&chunk, inside(call, call->offsets.chunk));
-    quern_cross_entropy_skip_rows(problem, first);
+    quern_cross_entropy_skip_rows(&chunk, first);
+    if (has_shards(&call->args)) place_columns(call, step, &chunk.columns);
     problem->rows = rows;
     problem->logits = chunk.args.logits;
     problem->grad = problem->grad ? chunk.args.grad : NULL;
@@ -142,7 +170,7 @@ static quern_status run_step(const struct linear_call *call, enum quern_cross_en
     return quern_cross_entropy_run(&chunk);
 }
 
-/* The stats of a chunk, or its nodes, of this rank and then of all. */
+/* What the shards of a chunk exchange, of this rank and then of all. */
 static quern_status gather(const struct linear_call *call, size_t mine, size_t all, int64_t rows, size_t bytes) {
     const quern_linear_cross_entropy_args *args = &call->args;
     fesetenv(&call->environment);
@@ -152,12 +180,27 @@ static quern_status gather(const struct linear_call *call, size_t mine, size_t a
     return status;
 }
 
-static quern_status run_shard(const struct linear_call *call, int64_t first, int64_t rows) {
+static quern_status gather_all(const struct linear_call *call, int64_t rows) {
     const struct workspace *offsets = &call->offsets;
+    const quern_cross_entropy_args *loss = &call->args.loss;
+    const struct {
+        size_t mine, all, bytes;
+    } parts[] = {
+        {offsets->stats, offsets->shards, sizeof(quern_row_stats)},
+        {offsets->nodes, offsets->shard_nodes, quern_cross_entropy_has_nodes(loss) ? sizeof(quern_row_nodes) : 0},
+        {offsets->own_ids, offsets->shard_ids, (size_t)loss->top_k * sizeof(int64_t)},
+        {offsets->own_logits, offsets->shard_logits, (size_t)loss->top_k * sizeof(float)},
+        {offsets->own_given, offsets->given_logits, (size_t)loss->given_count * sizeof(float)},
+    };
+    quern_status status = QUERN_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == QUERN_OK; i++)
+        if (parts[i].bytes) status = gather(call, parts[i].mine, parts[i].all, rows, parts[i].bytes);
+    return status;
+}
+
+static quern_status run_shard(const struct linear_call *call, int64_t first, int64_t rows) {
     quern_status status = run_step(call, QUERN_STEP_STATS, first, rows);
-    if (status == QUERN_OK) status = gather(call, offsets->stats, offsets->shards, rows, sizeof(quern_row_stats));
-    if (status == QUERN_OK && quern_cross_entropy_has_nodes(&call->args.loss))
-        status = gather(call, offsets->nodes, offsets->shard_nodes, rows, sizeof(quern_row_nodes));
+    if (status == QUERN_OK) status = gather_all(call, rows);
     if (status == QUERN_OK) status = run_step(call, QUERN_STEP_COMBINE, first, rows);
     return status == QUERN_OK && wants_gradient(&call->args) ? run_step(call, QUERN_STEP_GRADIENT, first, rows) : status;
 }

@@ -32,6 +32,9 @@ static quern_status check_unused(const quern_device *device, const quern_linear_
         {"args.loss.grad", loss->grad, false},
         {"args.loss.stats", loss->stats, false},
         {"args.loss.nodes", loss->nodes, false},
+        {"args.loss.shard_top_ids", loss->shard_top_ids, false},
+        {"args.loss.shard_top_logits", loss->shard_top_logits, false},
+        {"args.loss.shard_given_logits", loss->shard_given_logits, false},
         {"args.loss.logits_stride", loss->logits_stride, false},
         {"args.loss.grad_stride", loss->grad_stride, false},
         {"args.loss.padded_vocab", loss->padded_vocab, false},
@@ -112,12 +115,13 @@ static quern_status check_sums(const quern_device *device, const quern_linear_cr
 }
 
 /*
- * Each of the other shards has a column at least, and the nodes of all rows and shards are no more than a buffer can hold.  The
- * weights of labels in other shards are known only when the gradients of other chunks have been written.
+ * Each of the other shards has a column at least, and what all shards exchange is no more than a buffer can hold.  The weights of
+ * labels in other shards are known only when the gradients of other chunks have been written.
  */
 static quern_status check_shards(const quern_device *device, const quern_linear_cross_entropy_args *args) {
     const quern_cross_entropy_args *loss = &args->loss;
-    const int64_t most = QUERN_MOST_BYTES / (int64_t)sizeof(quern_row_nodes) / quern_larger(1, loss->rows);
+    const char *largest;
+    const int64_t most = quern_cross_entropy_most_shards(loss, &largest);
     quern_status status = quern_check_count(device, "args.shard_count", args->shard_count,
                                             quern_smaller(most, loss->global_vocab - loss->vocab + 1));
     if (status != QUERN_OK || !args->shard_count) return status;

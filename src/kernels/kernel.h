@@ -48,8 +48,7 @@ struct quern_target {
 
 /*
  * The tasks of cross-entropy kernels.  A call runs either the rows stage or, when one worker per row would be too few or the row is
- * sharded, the stats, combine and gradient stages.  CPU kernels exist only for the stages that touch logits; the host code does the
- * rest.
+ * sharded, the stats, combine and gradient stages.  CPU kernels exist only for the first four; the host code does the rest.
  */
 enum quern_cross_entropy_stage {
     QUERN_STAGE_ROWS = 0,      /* loss, outputs and gradient of each row */
@@ -60,7 +59,9 @@ enum quern_cross_entropy_stage {
     QUERN_STAGE_PORTABLE_COMBINE = 5,  /* GPU: joins the shards of each row with portable bits */
     QUERN_STAGE_COMBINE = 6,   /* merges the parts of each row */
     QUERN_STAGE_LABELS = 7,    /* counts the rows by their labels: the mean's divisor and the report */
-    QUERN_STAGE_REDUCE = 8     /* sums the rows' losses in a fixed order */
+    QUERN_STAGE_REDUCE = 8,    /* sums the rows' losses in a fixed order */
+    QUERN_STAGE_COLUMNS = 9,   /* the largest columns of each row, and the logits of given ones, before the rows stage */
+    QUERN_STAGE_LOG_PROBS = 10 /* their log-probabilities, after it */
 };
 
 /* Rows [first_row, end_row).  scratch is laid out as problem.h says, is 64-byte aligned and is used by this call alone. */

@@ -41,7 +41,7 @@ static inline struct quern_range quern_range_of(const char *name, const void *po
 quern_status quern_check_apart(const quern_device *device, const char *list, struct quern_range *ranges,
                                struct quern_range *scratch, int64_t count);
 
-enum { QUERN_FEW_RANGES = 24 };
+enum { QUERN_FEW_RANGES = 32 };
 
 /* The failure for two ranges. */
 quern_status quern_fail_overlap(const quern_device *device, const char *list, const struct quern_range *one,

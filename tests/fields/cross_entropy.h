@@ -5,7 +5,7 @@
 #include "fields/fields.h"
 
 enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, UPSTREAM_STRIDE = 2, FIRST = 2, GLOBAL = 20,
-       SHARDS = 2, WIDTH = 5, WIDE = 6, CHUNK = 2 };
+       SHARDS = 2, WIDTH = 5, WIDE = 6, CHUNK = 2, LISTED = 2 };
 
 #define FAR_ROWS TOO_LONG("args.rows 3: expected -11728124029610 to 11728124029610")
 #define OF_THREE_ROWS TOO_LONG("args.rows 3: expected at most 11728124029610")
@@ -69,6 +69,15 @@ RULE(quern_cross_entropy_args, grad_entropy_stride,             "cccc--cc-", REF
 RULE(quern_cross_entropy_args, bits,                            "ccccccccc", REFUSES(
      {.status = QUERN_NOT_SUPPORTED, .text = " with a softcap: expected 0, QUERN_BITS_DEFAULT", VALUES(QUERN_BITS_PORTABLE)}))
 MEMORY_OF(quern_cross_entropy_args, nodes,                      "-------00", sizeof(float), IS_COMPUTED)
+RULE(quern_cross_entropy_args, top_k,                           "ccccccccc", REFUSES(COUNT_TO("32")))
+BUFFER_OF(quern_cross_entropy_args, top_ids,                    "WW-----W-", sizeof(int64_t))
+BUFFER_OF(quern_cross_entropy_args, top_log_probs,              "WW-----W-", sizeof(float))
+RULE(quern_cross_entropy_args, given_count,                     "ccccccccc", REFUSES(COUNT_TO("5864062014805")))
+BUFFER_OF(quern_cross_entropy_args, given_ids,                  "RR-----R-", sizeof(int64_t))
+BUFFER_OF(quern_cross_entropy_args, given_log_probs,            "WW-----W-", sizeof(float))
+MEMORY_OF(quern_cross_entropy_args, shard_top_ids,              "-------00", sizeof(int64_t), IS_COMPUTED)
+MEMORY_OF(quern_cross_entropy_args, shard_top_logits,           "-------00", sizeof(float), IS_COMPUTED)
+MEMORY_OF(quern_cross_entropy_args, shard_given_logits,         "-------00", sizeof(float), IS_COMPUTED)
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */
@@ -154,6 +163,7 @@ static void set_options(quern_cross_entropy_args *a) {
     *a = (quern_cross_entropy_args)CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT64,
                                                       .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB);
     a->label_smoothing = 0.1f, a->z_loss = 0.01f, a->softcap = 5, a->inverse_temperature = 2;
+    a->top_k = a->given_count = LISTED;
     a->grad_loss_stride = a->grad_log_prob_stride = a->grad_entropy_stride = strides.upstream;
 }
 
@@ -167,6 +177,7 @@ static void set_loss(const struct call *call) {
     set_options(a);
     a->logits_stride = strides.logits, a->padded_vocab = PADDED;
     if (column_of(call) == WHOLE || column_of(call) == GRADIENT || column_of(call) == UPSTREAM) a->grad_stride = strides.grad;
+    if (column_of(call) == COMBINE) a->top_k = a->given_count = 0;  /* the lists of shards are the matter of another suite */
     if (column_of(call) != WHOLE) a->first_column = FIRST, a->global_vocab = GLOBAL;
     SET_STEP(quern_cross_entropy, loss_args);
     SET_STEP(quern_cross_entropy_stats, loss_args);
@@ -190,6 +201,8 @@ static void fill_labels(quern_cross_entropy_args *a) {
     if (a->class_weights)
         for (int i = 0; i < VOCAB; i++) fields_floats(a->class_weights + i, 1, 0.5f + 0.125f * (float)i);
     for (int i = 0; i < ROWS && a->inverse_temperatures; i++) fields_floats(a->inverse_temperatures + i, 1, 0.5f + (float)i);
+    for (int i = 0; i < ROWS * LISTED && a->given_ids; i++)
+        memcpy(fields_image(a->given_ids + i), &(int64_t){i * 7 % (VOCAB + 2)}, sizeof(int64_t));
     fill_upstream(&a->grad_loss), fill_upstream(&a->grad_log_prob), fill_upstream(&a->grad_entropy);
 }
 

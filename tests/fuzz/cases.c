@@ -53,12 +53,19 @@ static void loss_numbers(quern_cross_entropy_args *a) {
     else a->grad_loss = OMIT;  /* it would be ignored */
     a->bits = a->rows == 4 && a->vocab % 2 ? QUERN_BITS_PORTABLE : QUERN_BITS_DEFAULT;
     if (a->bits == QUERN_BITS_DEFAULT || !a->global_vocab) a->nodes = OMIT;
+    if (input_one_in(4)) a->top_k = 1 + (flip() ? input_below(3) : input_below(32));
+    else a->top_ids = OMIT, a->top_log_probs = OMIT;
+    if (input_one_in(4)) a->given_count = 1 + input_below(4);
+    else a->given_ids = OMIT, a->given_log_probs = OMIT;
+    if (!a->top_k || !a->global_vocab) a->shard_top_ids = OMIT, a->shard_top_logits = OMIT;
+    if (!a->given_count || !a->global_vocab) a->shard_given_logits = OMIT;
 }
 
 static void linear_numbers(quern_linear_cross_entropy_args *a) {
     *a = (quern_linear_cross_entropy_args)QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
     loss_numbers(&a->loss);
     a->loss.logits = a->loss.grad = a->loss.stats = OMIT, a->loss.nodes = OMIT;
+    a->loss.shard_top_ids = OMIT, a->loss.shard_top_logits = a->loss.shard_given_logits = OMIT;
     a->loss.logits_stride = a->loss.grad_stride = a->loss.padded_vocab = 0;
     if (input_one_in(4)) {
         a->shard_count = 1 + input_below(3);

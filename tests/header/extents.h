@@ -139,10 +139,19 @@ ROWS(log_prob, float)
 ROWS(entropy, float)
 ROWS(argmax, int64_t)
 ROWS(stats, quern_row_stats)
-/* The combine step reads those of all shards, whose number the fuzzer keeps below this. */
+/* The combine step reads nodes and lists of all shards, whose number the fuzzer keeps below this. */
 enum { MOST_SHARDS_OF_NODES = 16 };
 EXTENT(quern_cross_entropy_args, nodes, memory(times(times(MOST_SHARDS_OF_NODES, a->rows), sizeof(quern_row_nodes))))
 ROWS(inverse_temperatures, float)
+#define LIST(field, lists, count, pointee) EXTENT(quern_cross_entropy_args, field, \
+    memory(times(times(times(lists, a->rows), a->count), sizeof(pointee))))
+LIST(top_ids, 1, top_k, int64_t)
+LIST(top_log_probs, 1, top_k, float)
+EXTENT(quern_cross_entropy_args, given_ids, integers(times(a->rows, a->given_count), QUERN_INT64, labels_end(a) + 1))
+LIST(given_log_probs, 1, given_count, float)
+LIST(shard_top_ids, MOST_SHARDS_OF_NODES, top_k, int64_t)
+LIST(shard_top_logits, MOST_SHARDS_OF_NODES, top_k, float)
+LIST(shard_given_logits, MOST_SHARDS_OF_NODES, given_count, float)
 
 ARGS(quern_cross_entropy_workspace, quern_cross_entropy_args)
 ONE(quern_cross_entropy_workspace__parameters, bytes, size_t)

@@ -103,8 +103,10 @@ TEST_FIELDS(fields_cross_entropy, bias_and_shards_of_the_last_layer, QUERN_CROSS
             "args.shard_count is 2: expected at most 1");
     REFUSED((layer->shard_count = GLOBAL - VOCAB + 2, layer->loss.global_vocab = GLOBAL), QUERN_INVALID_SHAPE,
             "args.shard_count is 12: expected at most 11");
-    REFUSED((layer->loss.rows = (int64_t)1 << 36, layer->loss.global_vocab = (int64_t)1 << 40, layer->shard_count = 5),
-            QUERN_INVALID_SHAPE, "args.shard_count is 5: expected at most 4");
+    REFUSED((layer->loss.rows = (int64_t)1 << 36, layer->loss.global_vocab = (int64_t)1 << 40, layer->shard_count = 33),
+            QUERN_INVALID_SHAPE, "args.shard_count is 33: expected at most 32");
+    REFUSED((layer->loss.rows = (int64_t)1 << 36, layer->loss.global_vocab = (int64_t)1 << 40, layer->loss.given_count = 128,
+             layer->shard_count = 5), QUERN_INVALID_SHAPE, "args.shard_count is 5: expected at most 4");
     fields_prepare(&call_of_quern_linear_cross_entropy_workspace);
     ACCEPTED((layer->shard_count = 1, layer->loss.class_weights = NULL, layer->gather = copy_alone));
     REFUSED((layer->loss.first_column = 11, layer->loss.global_vocab = GLOBAL, layer->shard_count = 2), QUERN_INVALID_SHAPE,

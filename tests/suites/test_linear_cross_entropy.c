@@ -51,15 +51,21 @@ struct shape {
     uint64_t seed;
 };
 
-/* The values of each row beside its loss: lse, log_prob and entropy. */
-enum { ROW_VALUES = 3 };
+/* The values of each row beside its loss: lse, log_prob and entropy; and the columns of its lists. */
+enum { ROW_VALUES = 3, LISTED = 3 };
 static const char *const row_names[ROW_VALUES] = {"lse", "log_prob", "entropy"};
+
+/* The largest columns, their log-probabilities, and those of given columns. */
+struct lists {
+    struct buffer ids, top, given;
+};
 
 struct layer {
     struct shape shape;
     struct test_device device;
     struct buffer hidden, weight, labels, d_hidden, d_weight, bias, d_bias, class_weights, loss, upstream, argmax;
-    struct buffer values[ROW_VALUES];
+    struct buffer values[ROW_VALUES], given_ids;
+    struct lists lists;
     quern_linear_cross_entropy_args args;
     struct products products;
 };
@@ -131,6 +137,26 @@ static void open_row_values(const struct layer *layer, struct buffer values[ROW_
     args->lse = values[0].data, args->log_prob = values[1].data, args->entropy = values[2].data;
 }
 
+static void open_lists(const struct layer *layer, struct lists *lists, quern_cross_entropy_args *args) {
+    const size_t count = (size_t)layer->shape.rows * LISTED;
+    buffer_open(&lists->ids, &layer->device, count * sizeof(int64_t), 8, NULL);
+    buffer_open(&lists->top, &layer->device, count * sizeof(float), 4, NULL);
+    buffer_open(&lists->given, &layer->device, count * sizeof(float), 4, NULL);
+    args->top_k = args->given_count = LISTED, args->given_ids = layer->given_ids.data;
+    args->top_ids = lists->ids.data, args->top_log_probs = lists->top.data, args->given_log_probs = lists->given.data;
+}
+
+static void close_lists(struct lists *lists) {
+    buffer_close(&lists->ids), buffer_close(&lists->top), buffer_close(&lists->given);
+}
+
+static void open_given_ids(struct layer *layer) {
+    const int64_t count = layer->shape.rows * LISTED;
+    SCOPED int64_t *ids = malloc((size_t)count * sizeof *ids + 1);
+    for (int64_t i = 0; i < count; i++) ids[i] = random_below(layer->shape.seed + 10, (uint64_t)i, layer->shape.vocab + 1);
+    buffer_open(&layer->given_ids, &layer->device, (size_t)count * sizeof *ids, 8, ids);
+}
+
 static void open_layer(struct layer *layer, const struct shape *shape) {
     *layer = (struct layer){.shape = *shape};
     const int64_t stride = shape->width + shape->padding;
@@ -153,6 +179,8 @@ static void open_layer(struct layer *layer, const struct shape *shape) {
     args->loss.label_smoothing = shape->label_smoothing, args->loss.softcap = shape->softcap, args->loss.z_loss = shape->z_loss;
     args->loss.argmax = layer->argmax.data;
     open_row_values(layer, layer->values, &args->loss);
+    open_given_ids(layer);
+    open_lists(layer, &layer->lists, &args->loss);
     args->hidden = layer->hidden.data, args->weight = layer->weight.data;
     args->d_hidden = layer->d_hidden.data, args->d_weight = layer->d_weight.data, args->accumulate_weight = shape->accumulate;
     args->hidden_stride = args->weight_stride = args->d_hidden_stride = args->d_weight_stride = stride;
@@ -168,9 +196,10 @@ static void open_layer(struct layer *layer, const struct shape *shape) {
 static void close_layer(struct layer *layer) {
     struct buffer *buffers[] = {&layer->hidden, &layer->weight, &layer->labels, &layer->d_hidden,
                                 &layer->d_weight, &layer->bias,   &layer->d_bias,   &layer->loss,
-                                &layer->upstream, &layer->argmax,       &layer->class_weights};
+                                &layer->upstream, &layer->argmax,       &layer->class_weights, &layer->given_ids};
     for (size_t i = 0; i < COUNT(buffers); i++) buffer_close(buffers[i]);
     for (int i = 0; i < ROW_VALUES; i++) buffer_close(&layer->values[i]);
+    close_lists(&layer->lists);
     device_close(&layer->device);
 }
 
@@ -187,14 +216,20 @@ static quern_status run_layer(struct layer *layer) {
 
 struct whole {
     struct matrix hidden, weight, logits, d_hidden, d_weight, d_bias;
-    float *loss, *values[ROW_VALUES];
-    int64_t *argmax;
+    float *loss, *values[ROW_VALUES], *top, *given;
+    int64_t *argmax, *top_ids;
 };
 
 static struct matrix copy_of(struct buffer *buffer, quern_dtype dtype, int64_t rows, int64_t columns, int64_t stride) {
     struct matrix m = {dtype, rows, columns, stride, malloc(buffer->bytes + 1)};
     memcpy(m.data, buffer_read(buffer), buffer->bytes);
     return m;
+}
+
+static void *contents_of(struct buffer *buffer) {
+    void *copy = malloc(buffer->bytes + 1);
+    memcpy(copy, buffer_read(buffer), buffer->bytes);
+    return copy;
 }
 
 static void run_cross_entropy(struct layer *layer, struct whole *whole) {
@@ -205,7 +240,9 @@ static void run_cross_entropy(struct layer *layer, struct whole *whole) {
     buffer_open(&loss, &layer->device, layer->loss.bytes, 0, NULL);
     buffer_open(&argmax, &layer->device, layer->argmax.bytes, 0, NULL);
     args.logits = args.grad = logits.data, args.loss = loss.data;
+    struct lists lists CLOSED_BY(close_lists);
     open_row_values(layer, values, &args);
+    open_lists(layer, &lists, &args);
     args.argmax = layer->shape.is_portable ? NULL : argmax.data;
     if (layer->shape.is_portable) args.entropy = NULL;
     check_ok(quern_cross_entropy_workspace(layer->device.quern, &args, &bytes));
@@ -213,13 +250,13 @@ static void run_cross_entropy(struct layer *layer, struct whole *whole) {
     check_ok(quern_cross_entropy(layer->device.quern, &args, workspace.data, bytes, layer->device.stream));
     buffer_close(&workspace);
     memcpy(whole->logits.data, buffer_read(&logits), matrix_bytes(&whole->logits));
-    memcpy(whole->loss = malloc(loss.bytes + 1), buffer_read(&loss), loss.bytes);
-    memcpy(whole->argmax = malloc(argmax.bytes + 1), buffer_read(&argmax), argmax.bytes);
+    whole->loss = contents_of(&loss), whole->argmax = contents_of(&argmax);
+    whole->top_ids = contents_of(&lists.ids), whole->top = contents_of(&lists.top), whole->given = contents_of(&lists.given);
     buffer_close(&logits);
     buffer_close(&loss);
     buffer_close(&argmax);
     for (int i = 0; i < ROW_VALUES; i++) {
-        memcpy(whole->values[i] = malloc(values[i].bytes + 1), buffer_read(&values[i]), values[i].bytes);
+        whole->values[i] = contents_of(&values[i]);
         buffer_close(&values[i]);
     }
 }
@@ -273,7 +310,8 @@ static void run_whole(struct layer *layer, struct whole *whole) {
 
 static void free_whole(struct whole *whole) {
     void *all[] = {whole->hidden.data, whole->weight.data, whole->logits.data, whole->d_hidden.data, whole->d_weight.data,
-                   whole->d_bias.data, whole->loss, whole->argmax, whole->values[0], whole->values[1], whole->values[2]};
+                   whole->d_bias.data, whole->loss, whole->argmax, whole->values[0], whole->values[1], whole->values[2],
+                   whole->top_ids, whole->top, whole->given};
     for (size_t i = 0; i < COUNT(all); i++) free(all[i]);
 }
 
@@ -311,6 +349,9 @@ static void check_layer(const struct shape *shape) {
     check(!memcmp(whole.argmax, buffer_read(&layer.argmax), layer.argmax.bytes), "another argmax");
     for (int i = 0; i < ROW_VALUES; i++)
         check(!memcmp(whole.values[i], buffer_read(&layer.values[i]), layer.values[i].bytes), "another %s", row_names[i]);
+    check(!memcmp(whole.top_ids, buffer_read(&layer.lists.ids), layer.lists.ids.bytes), "other largest columns");
+    check(!memcmp(whole.top, buffer_read(&layer.lists.top), layer.lists.top.bytes), "other log-probabilities");
+    check(!memcmp(whole.given, buffer_read(&layer.lists.given), layer.lists.given.bytes), "others of the given columns");
     check(!memcmp(whole.d_hidden.data, buffer_read(&layer.d_hidden), layer.d_hidden.bytes), "another d_hidden");
     compare_d_weight(&layer, &whole);
 }
@@ -441,7 +482,7 @@ Test(linear_cross_entropy, a_chunk_is_what_memory_holds) {
 
 /* ---- shards of the vocab ---- */
 
-enum { MOST_SHARDS = 5, MOST_EXCHANGES = 24 };
+enum { MOST_SHARDS = 5, MOST_EXCHANGES = 64, EXCHANGES = 5 };  /* the last: of a chunk with portable bits */
 
 /* The ranks take turns: each is called once for its own stats, and once more when those of all are known. */
 struct exchange {
@@ -519,6 +560,21 @@ static void compare_rows(struct layer *layer, const struct whole *whole) {
     }
 }
 
+static void compare_lists(struct layer *layer, const struct whole *whole) {
+    const bool is_exact = layer->args.loss.bits == QUERN_BITS_PORTABLE;
+    const int64_t *ids = buffer_read(&layer->lists.ids);
+    const float *lists[] = {buffer_read(&layer->lists.top), buffer_read(&layer->lists.given)}, *expected[] = {whole->top, whole->given};
+    for (int64_t i = 0; i < layer->shape.rows * LISTED; i++) {
+        check(ids[i] == whole->top_ids[i], "rank %lld of row %lld is column %lld instead of %lld", (long long)(i % LISTED),
+              (long long)(i / LISTED), (long long)ids[i], (long long)whole->top_ids[i]);
+        for (int k = 0; k < 2; k++)
+            check(lists[k][i] == expected[k][i] ||
+                      (!is_exact && fabsf(lists[k][i] - expected[k][i]) <= 4e-6f * (1 + fabsf(expected[k][i]))),
+                  "%s column %lld of row %lld has %.9g instead of %.9g", k ? "given" : "largest", (long long)(i % LISTED),
+                  (long long)(i / LISTED), (double)lists[k][i], (double)expected[k][i]);
+    }
+}
+
 static void add_shares(struct layer *layer, double *sums) {
     const float *share = buffer_read(&layer->d_hidden);
     for (size_t i = 0; i < layer->d_hidden.bytes / sizeof *share; i++) sums[i] += (double)share[i];
@@ -548,7 +604,7 @@ static void check_shards(const struct shape *shape, int shards) {
             layer.args.d_hidden = turn ? layer.d_hidden.data : NULL;
             if (!turn) layer.args.d_weight = layer.args.d_bias = NULL;
             check_ok(run_layer(&layer));
-            if (turn) compare_rows(&layer, &whole), add_shares(&layer, sums);
+            if (turn) compare_rows(&layer, &whole), compare_lists(&layer, &whole), add_shares(&layer, sums);
         }
     check_d_hidden(&layer, &whole, sums);
     compare_d_weight(&layer, &whole);
@@ -594,13 +650,13 @@ Test(linear_cross_entropy, shards_need_kernels) {
 }
 
 Test(linear_cross_entropy, an_exchange_that_fails_ends_the_call) {
-    for (int at = 0; at < 4; at++) {
+    for (int at = 0; at < 2 * EXCHANGES; at++) {
         OPEN_LAYER(layer, SHARDED(.chunk_rows = 15, .is_portable = true));
         struct exchange x CLOSED_BY(free_exchange) = {.device = &layer.device, .shards = 2, .fail_at = at};
         take_shard(&layer, &x, 0, 40);
         check(run_layer(&layer) == QUERN_PEER_TIMEOUT, "exchange %d", at);
-        check(x.made == at && layer.products.made == 1 + at / 2 * 3, "%d exchanges and %d products before number %d failed", x.made,
-              layer.products.made, at);
+        check(x.made == at && layer.products.made == 1 + at / EXCHANGES * 3, "%d exchanges and %d products before number %d failed",
+              x.made, layer.products.made, at);
     }
 }
 
@@ -624,6 +680,9 @@ static void check_bad_row(struct layer *layer, const struct whole *whole, struct
     else check(!memcmp(buffer_read(&layer->loss), whole->loss, sizeof(float)), "another loss");
     check_kept(&layer->argmax, whole->argmax, sizeof(int64_t), "argmax");
     for (int i = 0; i < ROW_VALUES; i++) check_kept(&layer->values[i], whole->values[i], sizeof(float), row_names[i]);
+    check_kept(&layer->lists.ids, whole->top_ids, LISTED * sizeof(int64_t), "list");
+    check_kept(&layer->lists.top, whole->top, LISTED * sizeof(float), "list of log-probabilities");
+    check_kept(&layer->lists.given, whole->given, LISTED * sizeof(float), "list of those of given columns");
     const quern_cross_entropy_report *counts = buffer_read(report);
     check(counts->bad_labels == 1 && counts->first_bad_row == BAD_ROW, "%d bad rows from %d", (int)counts->bad_labels,
           (int)counts->first_bad_row);
@@ -632,7 +691,8 @@ static void check_bad_row(struct layer *layer, const struct whole *whole, struct
 /* On a CPU no product is made. */
 static void check_bad_row_refused(struct layer *layer, struct buffer *report) {
     struct buffer *unchanged[] = {&layer->d_hidden, &layer->d_weight, &layer->loss, &layer->argmax, report, &layer->values[0],
-                                  &layer->values[1], &layer->values[2]};
+                                  &layer->values[1], &layer->values[2], &layer->lists.ids, &layer->lists.top,
+                                  &layer->lists.given};
     void *before[COUNT(unchanged)];
     for (size_t i = 0; i < COUNT(unchanged); i++)
         memcpy(before[i] = malloc(unchanged[i]->bytes), buffer_read(unchanged[i]), unchanged[i]->bytes);

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gen import plan
-from gen.operations.cross_entropy import GEOMETRY, STAGES_WITHOUT_LOGITS, takes_turns
+from gen.operations.cross_entropy import GEOMETRY, STAGES_OF_ALL_LOGITS, takes_turns
 from gen.spec import DTYPES, GPU_PART_BYTES, GpuTarget
 
 from ..describe import Item, Role, Shape, Use, Way
@@ -272,6 +272,6 @@ def moved(kernel: plan.Kernel, use: Use) -> tuple[float, float]:
 
 
 def is_described(kernel: plan.Kernel) -> bool:
-    """The stages without logits are left out: a thousandth of the traffic, by one block or a warp for each row.  So is the product with
-    late upstream gradients: one multiplication for each element."""
-    return kernel.key["variant"] not in (*STAGES_WITHOUT_LOGITS, "upstream")
+    """The stages of all logits are left out: a thousandth of the traffic, by one block or a warp for each row, or a read that is asked
+    for apart.  So is the product with late upstream gradients: one multiplication for each element."""
+    return kernel.key["variant"] not in (*STAGES_OF_ALL_LOGITS, "upstream")

@@ -183,6 +183,15 @@ class quern_cross_entropy_args(Structure):
         ("grad_entropy_stride", c_int64),
         ("bits", c_int),
         ("nodes", c_void_p),
+        ("top_k", c_int64),
+        ("top_ids", c_void_p),
+        ("top_log_probs", c_void_p),
+        ("given_count", c_int64),
+        ("given_ids", c_void_p),
+        ("given_log_probs", c_void_p),
+        ("shard_top_ids", c_void_p),
+        ("shard_top_logits", c_void_p),
+        ("shard_given_logits", c_void_p),
     ]
 class quern_gemm_args(Structure):
     _fields_ = [

@@ -349,6 +349,13 @@ static struct piece_sums warm_sums(const struct full_piece *piece, int64_t colum
     return sums;
 }
 
+/* The combinations of options that have no loop of their own. */
+static bool is_rare(const struct full_wants *wants, bool has_policy_loop) {
+    if (wants->centred || !wants->kept || wants->softcap != wants->in_reach)
+        return true;
+    return !has_policy_loop && ((wants->entropy && !wants->class_weights) || (wants->temperature && !wants->softcap));
+}
+
 /* The options of typical training have separate loops; one loop handles all other combinations. */
 static struct piece_sums full_sums(const struct full_piece *piece, int64_t columns) {
     const struct full_wants wants = piece->wants;
@@ -359,14 +366,11 @@ static struct piece_sums full_sums(const struct full_piece *piece, int64_t colum
     const struct full_wants all = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
     const struct full_wants all_but_softcap = {.kept = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
     const struct full_wants entropy = {.kept = 1, .entropy = 1};
-    if (wants.centred || !wants.kept || wants.softcap != wants.in_reach)
+    const bool has_policy_loop = HAS_POLICY_LOOPS && (wants.temperature || wants.entropy) && !wants.smoothing && !wants.softcap;
+    if (is_rare(&wants, has_policy_loop))
         return full_pass(piece, columns, wants);
-    if (HAS_POLICY_LOOPS && wants.temperature && !wants.smoothing && !wants.softcap)
-        return warm_sums(piece, columns);
-    if (HAS_POLICY_LOOPS && wants.entropy && !wants.smoothing && !wants.softcap)
-        return full_pass(piece, columns, entropy);
-    if ((wants.entropy && !wants.class_weights) || (wants.temperature && !wants.softcap))
-        return full_pass(piece, columns, wants);
+    if (has_policy_loop)
+        return wants.temperature ? warm_sums(piece, columns) : full_pass(piece, columns, entropy);
     if (wants.entropy)
         return wants.softcap ? full_pass(piece, columns, all) : full_pass(piece, columns, all_but_softcap);
     if (wants.softcap && wants.class_weights)

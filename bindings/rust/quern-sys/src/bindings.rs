@@ -224,6 +224,15 @@ pub struct quern_cross_entropy_args {
     pub grad_entropy_stride: i64,
     pub bits: quern_bits,
     pub nodes: *mut quern_row_nodes,
+    pub top_k: i64,
+    pub top_ids: *mut i64,
+    pub top_log_probs: *mut f32,
+    pub given_count: i64,
+    pub given_ids: *const i64,
+    pub given_log_probs: *mut f32,
+    pub shard_top_ids: *const i64,
+    pub shard_top_logits: *const f32,
+    pub shard_given_logits: *const f32,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -720,7 +729,7 @@ macro_rules! for_each_struct {
         $call!(quern_cross_entropy_report: counted_rows, ignored_rows, bad_labels, first_bad_row, infinite_rows);
         $call!(quern_row_stats: origin, others, weighted, moment, weights, argmax, maximum, label_value, label_weight, has_label);
         $call!(quern_row_nodes: first_unit, right_nodes, left_nodes, last_unit);
-        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride, bits, nodes);
+        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride, bits, nodes, top_k, top_ids, top_log_probs, given_count, given_ids, given_log_probs, shard_top_ids, shard_top_logits, shard_given_logits);
         $call!(quern_gemm_args: size, accumulate, m, n, k, a, b, c, a_dtype, b_dtype, c_dtype, a_transposed, b_transposed, a_stride, b_stride, c_stride);
         $call!(quern_linear_cross_entropy_args: size, hidden_dtype, weight_dtype, accumulate_weight, loss, width, hidden, hidden_stride, weight, weight_stride, d_hidden, d_hidden_stride, d_weight, d_weight_stride, chunk_rows, gemm, gemm_user, d_weight_dtype, bias_dtype, accumulate, bias, d_bias, shard_count, gather, gather_user);
         $call!(quern_adam_tensor: param, grad, m, v, master, count, m_scale, v_scale, v_max, v_max_scale, copy, copy_scale, copy_max, lr_multiplier, weight_decay_multiplier);
