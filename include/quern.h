@@ -592,7 +592,7 @@ QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
  * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.
  */
 #define QUERN_CPU_WORKSPACE(rows, vocab, threads) \
-    (INT64_C(512) + (rows) * (INT64_C(596) + (vocab) / 32768 * 528) + (threads) * (INT64_C(1024) + (vocab) * 5))
+    (INT64_C(512) + (rows) * (INT64_C(632) + (vocab) / 32768 * 564) + (threads) * (INT64_C(1024) + (vocab) * 5))
 
 /*
  * Writes the bytes of workspace that suffice for each of the four functions below with these arguments on this device.  Pointers in

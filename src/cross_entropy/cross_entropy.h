@@ -51,6 +51,7 @@ struct quern_cross_entropy_call {
     bool is_full;                        /* an option is on that only full kernels implement */
     struct quern_cross_entropy_problem problem;
     struct quern_columns_problem columns;  /* without its rows, which are those of the problem when a stage runs */
+    float *maxima;                       /* CPU: [rows, part_count, QUERN_CPU_PART_PIECES], for the largest columns; NULL: none */
     quern_row_stats *spare_stats;        /* [rows], if the caller wants no stats and a stage needs them; not for gradients */
     struct quern_rows_progress *progress;  /* GPU: for problem.progress */
     char *scratch;                       /* CPU: [workers, scratch_bytes], each at a multiple of 64 */
@@ -102,13 +103,13 @@ int64_t quern_cross_entropy_most_shards(const quern_cross_entropy_args *args, co
 /* Whether an option is on that only full kernels implement. */
 bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args);
 
-/* ---- cross_entropy_columns.c: the largest and the given columns of rows [first, end) on a CPU ---- */
+/* ---- cross_entropy_columns.c: the largest and the given columns of a row on a CPU ---- */
 
-/* Writes the lists, with logits. */
-void quern_cross_entropy_find_columns(const struct quern_columns_problem *problem, int64_t first, int64_t end);
+/* Writes the lists, with logits.  maxima: [part_count, QUERN_CPU_PART_PIECES], the largest logit of each piece; NULL: not known. */
+void quern_cross_entropy_find_columns(const struct quern_columns_problem *problem, int64_t row, const float *maxima);
 
-/* Joins the lists of shards, and writes log-probabilities.  The stats of the rows are known. */
-void quern_cross_entropy_finish_columns(const struct quern_columns_problem *problem, int64_t first, int64_t end);
+/* Joins the lists of shards, and writes log-probabilities.  The stats of the row are known. */
+void quern_cross_entropy_finish_columns(const struct quern_columns_problem *problem, int64_t row);
 
 /* ---- cross_entropy_cpu.c: cross-entropy on a CPU, for cross_entropy_run.c ---- */
 

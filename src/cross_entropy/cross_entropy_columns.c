@@ -2,143 +2,229 @@
  * The largest columns of each row, and the log-probabilities of these and of given ones, on a CPU.  Called by cross_entropy_cpu.c:
  * first while the logits are there, which the gradient may replace, and then from the sums of the row.
  *
- * The logits are compared as integers, which any CPU does many at a time: flipping the lower bits of a negative one gives integers
- * in the order of the numbers.  A block without a column that belongs into the list costs little more than its loads.
+ * The kernels know the largest logit of each piece of 4,096 columns.  Of these maxima the one with the last place of the list is a
+ * floor: only pieces that reach it are searched.  Their logits are compared as integers, which any CPU does many at a time: flipping
+ * the lower bits of a negative one gives integers in the order of the numbers.
  */
 #include "cross_entropy/cross_entropy.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cross_entropy_scratch.h"
 #include "runtime/dtype.h"
 #include "runtime/storage.h"
 
-/* ---- the largest of a row ---- */
-
-/* The largest logits so far, the largest first and of equal ones the lower column first. */
-struct top {
-    int64_t count, most;
-    float logits[QUERN_MOST_TOP];
-    int64_t ids[QUERN_MOST_TOP];
-};
-
-static bool is_before(float logit, int64_t id, float other, int64_t other_id) {
-    return logit > other || (logit == other && id < other_id);
-}
-
-/* Adds a column, unless it comes after a list that is full. */
-static void add_to_top(struct top *top, float logit, int64_t id) {
-    int64_t place = top->count;
-    while (place > 0 && is_before(logit, id, top->logits[place - 1], top->ids[place - 1])) place--;
-    if (place == top->most) return;
-    if (top->count < top->most) top->count++;
-    for (int64_t i = top->count - 1; i > place; i--) {
-        top->logits[i] = top->logits[i - 1];
-        top->ids[i] = top->ids[i - 1];
-    }
-    top->logits[place] = logit;
-    top->ids[place] = id;
-}
-
 /* ---- logits as integers ---- */
 
-enum { BLOCK = 64, LANE_BYTES = 16 };
+/* A vector, as many as are compared together, and as many as are tested together, in bytes. */
+enum { VECTOR = 16, TOGETHER = 4 * VECTOR, BLOCK = 4 * TOGETHER };
 
-/* Of one type of integers: the key of a logit, and whether one of a block is above a limit.  Above 0 keys are the logits' bits. */
+/* Of one type of integers: the key of a logit, and the reverse, and whether one of a vector or of a block is above a limit. */
 #define DEFINE_KEYS(bits) \
-    typedef int##bits##_t lanes_of_##bits __attribute__((vector_size(LANE_BYTES))); \
+    typedef int##bits##_t lanes_of_##bits __attribute__((vector_size(VECTOR))); \
     static int32_t key_of_##bits(const char *logit) { \
         int##bits##_t x; \
         memcpy(&x, logit, sizeof x); \
         x ^= (int##bits##_t)((x >> (bits - 1)) & INT##bits##_MAX); \
         return x == -1 ? 0 : x; /* the two zeros are equal */ \
     } \
-    static inline bool passes_##bits(const char *block, int32_t limit, bool has_negative) { \
-        lanes_of_##bits found = {0}, x; \
-        int64_t halves[LANE_BYTES / sizeof(int64_t)]; \
-        for (int i = 0; i < BLOCK * bits / 8; i += LANE_BYTES) { \
-            memcpy(&x, block + i, sizeof x); \
-            if (has_negative) x ^= (x >> (bits - 1)) & INT##bits##_MAX; \
-            found |= (lanes_of_##bits)(x > (int##bits##_t)limit); \
-        } \
+    static void logit_of_##bits(int32_t key, char *logit) { \
+        const int##bits##_t x = (int##bits##_t)(key ^ ((key >> 31) & INT##bits##_MAX)); \
+        memcpy(logit, &x, sizeof x); \
+    } \
+    /* With a limit of 0 or more the bits of a negative logit are as good as its key. */ \
+    static inline lanes_of_##bits above_##bits(const char *logits, int32_t limit, bool has_negative) { \
+        lanes_of_##bits x; \
+        memcpy(&x, logits, sizeof x); \
+        if (has_negative) x ^= (x >> (bits - 1)) & INT##bits##_MAX; \
+        return (lanes_of_##bits)(x > (int##bits##_t)limit); \
+    } \
+    static inline bool is_any_of_##bits(lanes_of_##bits found) { \
+        int64_t halves[VECTOR / sizeof(int64_t)]; \
         memcpy(halves, &found, sizeof halves); \
         return halves[0] | halves[1]; \
+    } \
+    static inline bool block_passes_##bits(const char *logits, int32_t limit, bool has_negative) { \
+        lanes_of_##bits found = {0}; \
+        for (const char *end = logits + BLOCK; logits < end; logits += TOGETHER) \
+            found |= above_##bits(logits, limit, has_negative) | above_##bits(logits + VECTOR, limit, has_negative) | \
+                     above_##bits(logits + 2 * VECTOR, limit, has_negative) | above_##bits(logits + 3 * VECTOR, limit, has_negative); \
+        return is_any_of_##bits(found); \
+    } \
+    static bool passes_##bits(const char *logits, int32_t limit, bool is_block) { \
+        if (!is_block) return is_any_of_##bits(above_##bits(logits, limit, true)); \
+        return limit < 0 ? block_passes_##bits(logits, limit, true) : block_passes_##bits(logits, limit, false); \
     }
 DEFINE_KEYS(16)
 DEFINE_KEYS(32)
 
-struct logits {
-    const char *data;
-    int64_t columns;
-    quern_dtype dtype;
-    size_t bytes;
-};
-
-static float logit_at(const struct logits *logits, int64_t column) {
-    float logit;
-    quern_storage_widen(logits->dtype, logits->data + (size_t)column * logits->bytes, NULL, 1, &logit);
-    return logit;
-}
-
-static int32_t key_at(const struct logits *logits, int64_t column) {
-    const char *logit = logits->data + (size_t)column * logits->bytes;
-    return logits->bytes == sizeof(int16_t) ? key_of_16(logit) : key_of_32(logit);
-}
-
-static bool block_passes(const struct logits *logits, int64_t column, int32_t limit) {
-    const char *block = logits->data + (size_t)column * logits->bytes;
-    if (logits->bytes == sizeof(int16_t)) return limit < 0 ? passes_16(block, limit, true) : passes_16(block, limit, false);
-    return limit < 0 ? passes_32(block, limit, true) : passes_32(block, limit, false);
-}
+static bool is_wide(quern_dtype dtype) { return quern_dtype_bytes(dtype) == sizeof(int32_t); }
 
 static int32_t key_of(quern_dtype dtype, float logit) {
     char code[sizeof logit];
     quern_storage_narrow(dtype, &logit, 1, false, code, NULL);
-    return quern_dtype_bytes(dtype) == sizeof(int16_t) ? key_of_16(code) : key_of_32(code);
+    return is_wide(dtype) ? key_of_32(code) : key_of_16(code);
 }
 
-/* Columns with larger keys than this belong into the list, unless an earlier one of them fills it. */
-static int32_t limit_of(const struct logits *logits, const struct top *top, bool has_softcap) {
-    if (top->count == top->most) return key_of(logits->dtype, top->logits[top->most - 1]);
-    return key_of(logits->dtype, -INFINITY) - has_softcap;  /* which makes infinities finite */
+static float logit_of(quern_dtype dtype, int32_t key) {
+    char code[sizeof(float)];
+    float logit;
+    if (is_wide(dtype)) logit_of_32(key, code);
+    else logit_of_16(key, code);
+    quern_storage_widen(dtype, code, NULL, 1, &logit);
+    return logit;
 }
 
-static void take_largest(const struct logits *logits, int64_t first_column, bool has_softcap, struct top *top) {
-    int32_t limit = limit_of(logits, top, has_softcap);
-    for (int64_t column = 0, end; column < logits->columns; column = end) {
-        end = logits->columns - column < BLOCK ? logits->columns : column + BLOCK;
-        if (end - column == BLOCK && !block_passes(logits, column, limit)) continue;
-        for (int64_t i = column; i < end; i++) {
-            if (key_at(logits, i) <= limit) continue;
-            add_to_top(top, logit_at(logits, i), first_column + i);
-            limit = limit_of(logits, top, has_softcap);
+/* ---- the largest of a row ---- */
+
+/* The largest logits so far, as keys, the largest first and of equal ones the lower column first. */
+struct top {
+    int64_t count, most;
+    int32_t keys[QUERN_MOST_TOP];
+    int64_t ids[QUERN_MOST_TOP];
+};
+
+static bool is_before(int32_t key, int64_t id, int32_t other, int64_t other_id) {
+    return key > other || (key == other && id < other_id);
+}
+
+/* Adds a column, unless it comes after a list that is full. */
+static void add_to_top(struct top *top, int32_t key, int64_t id) {
+    int64_t place = top->count;
+    while (place > 0 && is_before(key, id, top->keys[place - 1], top->ids[place - 1])) place--;
+    if (place == top->most) return;
+    if (top->count < top->most) top->count++;
+    for (int64_t i = top->count - 1; i > place; i--) {
+        top->keys[i] = top->keys[i - 1];
+        top->ids[i] = top->ids[i - 1];
+    }
+    top->keys[place] = key;
+    top->ids[place] = id;
+}
+
+/* ---- the search of a row ---- */
+
+struct search {
+    const char *logits;
+    int64_t columns, first_column;
+    int64_t label;                /* its column here, if no piece has it; -1 */
+    quern_dtype dtype;
+    bool is_wide;
+    int32_t limit;                /* a column with a larger key belongs into the list, unless an earlier one fills it */
+    struct top top;
+};
+
+static const char *at_column(const struct search *search, int64_t column) {
+    return search->logits + (size_t)column * (search->is_wide ? sizeof(int32_t) : sizeof(int16_t));
+}
+
+static int32_t key_at(const struct search *search, int64_t column) {
+    return search->is_wide ? key_of_32(at_column(search, column)) : key_of_16(at_column(search, column));
+}
+
+static void add_key(struct search *search, int32_t key, int64_t id) {
+    add_to_top(&search->top, key, id);
+    if (search->top.count == search->top.most) search->limit = search->top.keys[search->top.most - 1];
+}
+
+static void take_each(struct search *search, int64_t column, int64_t end) {
+    for (; column < end; column++) {
+        const int32_t key = key_at(search, column);
+        if (key > search->limit) add_key(search, key, search->first_column + column);
+    }
+}
+
+/* Whether a column of a vector or a block has a key above the limit. */
+static bool passes(const struct search *search, int64_t column, bool is_block) {
+    const char *logits = at_column(search, column);
+    return search->is_wide ? passes_32(logits, search->limit, is_block) : passes_16(logits, search->limit, is_block);
+}
+
+static int64_t columns_in(const struct search *search, int bytes) { return bytes / (search->is_wide ? 4 : 2); }
+
+static void take_block(struct search *search, int64_t column) {
+    const int64_t end = column + columns_in(search, BLOCK), step = columns_in(search, VECTOR);
+    for (; column < end; column += step)
+        if (passes(search, column, false)) take_each(search, column, column + step);
+}
+
+static void take_columns(struct search *search, int64_t column, int64_t end) {
+    const int64_t step = columns_in(search, BLOCK);
+    for (; end - column >= step; column += step)
+        if (passes(search, column, true)) take_block(search, column);
+    take_each(search, column, end);
+}
+
+/* Calls back with the pieces of a row, in the order of their columns, and the largest logit of each. */
+static void for_each_piece(struct search *search, const float *maxima,
+                           void (*body)(struct search *search, int64_t column, int64_t end, int32_t largest)) {
+    for (int64_t first = 0; first < search->columns; first += QUERN_CPU_PART_COLUMNS, maxima += QUERN_CPU_PART_PIECES) {
+        const int64_t rest = search->columns - first, end_of_part = first + (rest < QUERN_CPU_PART_COLUMNS ? rest : QUERN_CPU_PART_COLUMNS);
+        const float *maximum = maxima;
+        for (int64_t column = first, end; column < end_of_part; column = quern_piece_next(end, search->label)) {
+            end = quern_piece_end(column, search->columns, search->label);
+            if (end > column) body(search, column, end, key_of(search->dtype, *maximum));
+            maximum++;
         }
     }
 }
 
-/* ---- before the rows ---- */
+static void add_largest(struct search *search, int64_t column, int64_t end, int32_t largest) {
+    (void)end;
+    add_to_top(&search->top, largest, column);
+}
 
-static void find_in_row(const struct quern_columns_problem *problem, int64_t row) {
+static void take_piece(struct search *search, int64_t column, int64_t end, int32_t largest) {
+    if (largest > search->limit) take_columns(search, column, end);
+}
+
+/* As many pieces as the list has places have so many columns that are no less than the least of their largest logits. */
+static void take_pieces(struct search *search, const float *maxima) {
+    const int64_t label = search->label;
+    for_each_piece(search, maxima, add_largest);
+    if (label >= 0) add_largest(search, label, label + 1, key_at(search, label));
+    const int32_t least = search->top.keys[search->top.most - 1] - 1;
+    if (search->top.count == search->top.most && least > search->limit) search->limit = least;
+    search->top.count = 0;
+    const int32_t floor = search->limit;
+    for_each_piece(search, maxima, take_piece);
+    if (label >= 0 && key_at(search, label) > floor) add_key(search, key_at(search, label), search->first_column + label);
+}
+
+static void find_top(const struct quern_columns_problem *problem, int64_t row, const char *logits, const float *maxima) {
     const struct quern_cross_entropy_problem *rows = &problem->rows;
     const quern_dtype dtype = (quern_dtype)problem->logits_dtype;
-    const size_t bytes = quern_dtype_bytes(dtype);
-    const struct logits logits = {(const char *)rows->logits + (size_t)(row * rows->logits_stride) * bytes, rows->vocab, dtype, bytes};
-    const bool skipped = quern_row_label(rows, row) < 0;
-    struct top top = {.most = problem->top_k};
-    if (!skipped && problem->top_k) take_largest(&logits, rows->first_column, rows->softcap != 0, &top);
+    const int64_t label = quern_row_label(rows, row), here = label - rows->first_column;
+    const bool is_apart = !rows->portable_bits && here >= 0 && here < rows->vocab;
+    struct search search = {logits, rows->vocab, rows->first_column, is_apart ? here : -1, dtype, is_wide(dtype),
+                            key_of(dtype, -INFINITY) - (rows->softcap != 0), {.most = problem->top_k}}; /* it makes infinities finite */
+    if (label >= 0 && maxima) take_pieces(&search, maxima);
+    else if (label >= 0) take_columns(&search, 0, rows->vocab);
     for (int64_t i = 0; i < problem->top_k; i++) {
-        problem->top_ids[row * problem->top_k + i] = i < top.count ? top.ids[i] : -1;
-        problem->top_log_probs[row * problem->top_k + i] = i < top.count ? top.logits[i] : -INFINITY;
-    }
-    for (int64_t i = row * problem->given_count; i < (row + 1) * problem->given_count; i++) {
-        const int64_t column = problem->given_ids[i];
-        const bool is_here = !skipped && column >= rows->first_column && column - rows->first_column < rows->vocab;
-        problem->given_log_probs[i] = is_here ? logit_at(&logits, column - rows->first_column) : -INFINITY;
+        const bool is_there = i < search.top.count;
+        problem->top_ids[row * problem->top_k + i] = is_there ? search.top.ids[i] : -1;
+        problem->top_log_probs[row * problem->top_k + i] = is_there ? logit_of(dtype, search.top.keys[i]) : -INFINITY;
     }
 }
 
-void quern_cross_entropy_find_columns(const struct quern_columns_problem *problem, int64_t first, int64_t end) {
-    for (int64_t row = first; row < end; row++) find_in_row(problem, row);
+static void find_given(const struct quern_columns_problem *problem, int64_t row, const char *logits) {
+    const quern_dtype dtype = (quern_dtype)problem->logits_dtype;
+    const bool skipped = quern_row_label(&problem->rows, row) < 0;
+    for (int64_t i = row * problem->given_count; i < (row + 1) * problem->given_count; i++) {
+        const int64_t first = problem->rows.first_column, id = problem->given_ids[i];
+        float *const logit = &problem->given_log_probs[i];
+        *logit = -INFINITY;
+        if (!skipped && id >= first && id - first < problem->rows.vocab)
+            quern_storage_widen(dtype, logits + (size_t)(id - first) * quern_dtype_bytes(dtype), NULL, 1, logit);
+    }
+}
+
+void quern_cross_entropy_find_columns(const struct quern_columns_problem *problem, int64_t row, const float *maxima) {
+    const size_t bytes = quern_dtype_bytes((quern_dtype)problem->logits_dtype);
+    const char *logits = (const char *)problem->rows.logits + (size_t)(row * problem->rows.logits_stride) * bytes;
+    if (problem->top_k) find_top(problem, row, logits, maxima);
+    find_given(problem, row, logits);
 }
 
 /* ---- after the rows ---- */
@@ -171,7 +257,7 @@ static void join_top(const struct row_sums *sums, struct top *top) {
     for (int64_t shard = 0; shard == 0 || shard < problem->shard_count; shard++) {
         const int64_t first = (shard * problem->rows.rows + sums->row) * problem->top_k;
         for (int64_t i = first; i < first + problem->top_k; i++)
-            if (ids[i] >= 0) add_to_top(top, logits[i], ids[i]);
+            if (ids[i] >= 0) add_to_top(top, key_of(QUERN_F32, logits[i]), ids[i]);
     }
 }
 
@@ -182,7 +268,7 @@ static void finish_top(const struct row_sums *sums) {
     join_top(sums, &top);
     for (int64_t i = 0; i < count; i++) {
         const bool is_here = i < top.count;
-        const float log_prob = log_prob_of(sums, is_here ? top.ids[i] : -1, is_here ? top.logits[i] : -INFINITY, is_here);
+        const float log_prob = log_prob_of(sums, is_here ? top.ids[i] : -1, is_here ? logit_of(QUERN_F32, top.keys[i]) : -INFINITY, is_here);
         problem->top_ids[sums->row * count + i] = is_here && sums->label >= 0 && log_prob > -INFINITY ? top.ids[i] : -1;
         problem->top_log_probs[sums->row * count + i] = log_prob;
     }
@@ -200,12 +286,10 @@ static void finish_given(const struct row_sums *sums) {
     }
 }
 
-void quern_cross_entropy_finish_columns(const struct quern_columns_problem *problem, int64_t first, int64_t end) {
-    for (int64_t row = first; row < end; row++) {
-        const quern_row_stats stats = problem->rows.stats[row];
-        const struct row_sums sums = {problem, row, quern_row_label(&problem->rows, row), stats,
-                                      quern_row_values(&problem->rows, &stats)};
-        finish_top(&sums);
-        finish_given(&sums);
-    }
+void quern_cross_entropy_finish_columns(const struct quern_columns_problem *problem, int64_t row) {
+    const quern_row_stats stats = problem->rows.stats[row];
+    const struct row_sums sums = {problem, row, quern_row_label(&problem->rows, row), stats,
+                                  quern_row_values(&problem->rows, &stats)};
+    finish_top(&sums);
+    finish_given(&sums);
 }

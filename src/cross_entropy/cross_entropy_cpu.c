@@ -76,6 +76,11 @@ enum { ROW_COST = 256 };
 /* The largest number of threads of a device. */
 enum { MOST_WORKERS = 1024 };
 
+/* The kernels of a step; NULL: not needed. */
+struct kernels {
+    const struct quern_kernel *rows, *stats, *gradient, *upstream;
+};
+
 /*
  * A number of items.  Each worker has a contiguous share, which is the same in each pass over the same items.  It claims chunks of
  * its own share and then of the others', so that a worker that comes late or is interrupted holds up no other for long.
@@ -84,6 +89,7 @@ struct work {
     const struct quern_cross_entropy_call *call;
     const struct quern_cross_entropy_problem *problem;
     const struct quern_kernel *kernel;  /* NULL: none is needed */
+    const struct kernels *kernels;      /* rows with lists of columns: all of them */
     void (*run)(const struct work *work, int64_t first, int64_t end, void *scratch);
     int64_t count, cost;                /* the cost of one item, in logits */
     bool keeps;                         /* parts: values are kept in the scratch of their row */
@@ -138,45 +144,22 @@ static void run_work(struct work work) {
 
 /* ---- the stages ---- */
 
-static struct quern_columns_problem columns_of(const struct work *work) {
-    struct quern_columns_problem columns = work->call->columns;
-    columns.rows = *work->problem;
-    return columns;
-}
-
-static void find_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
-    (void)scratch;
-    const struct quern_columns_problem columns = columns_of(work);
-    quern_cross_entropy_find_columns(&columns, first, end);
-}
-
-static void finish_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
-    (void)scratch;
-    const struct quern_columns_problem columns = columns_of(work);
-    quern_cross_entropy_finish_columns(&columns, first, end);
-}
-
 static void run_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
     work->kernel->cpu.cross_entropy_rows(work->problem, first, end, scratch);
 }
 
-/* So few rows at a time that the cache still has the logits that were looked through. */
-static void run_rows_with_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
-    const int64_t together = quern_larger(1, LEAST_CHUNK / work->problem->vocab);
-    for (int64_t row = first, next; row < end; row = next) {
-        next = quern_smaller(row + together, end);
-        find_columns(work, row, next, NULL);
-        run_rows(work, row, next, scratch);
-        finish_columns(work, row, next, NULL);
-    }
+/* The largest logits of the pieces of a part; NULL: not wanted, or shards with portable bits divide a part in other ways. */
+static float *maxima_of(const struct quern_cross_entropy_call *call, int64_t row, int64_t part) {
+    if (!call->maxima || call->problem.nodes) return NULL;
+    return call->maxima + (row * call->problem.part_count + part) * QUERN_CPU_PART_PIECES;
 }
 
 /* Items are (row, part) pairs; the parts of a row are neighbours. */
 static void run_parts(const struct work *work, int64_t first, int64_t end, void *scratch) {
     const int64_t parts = work->problem->part_count;
     for (int64_t i = first; i < end; i++) {
-        struct quern_kept_values kept = {work->problem->grad ? scratch : NULL, false};
-        if (work->keeps) kept = (struct quern_kept_values){scratch_of(work, i / parts), true};
+        struct quern_kept_values kept = {work->problem->grad ? scratch : NULL, false, maxima_of(work->call, i / parts, i % parts)};
+        if (work->keeps) kept.values = scratch_of(work, i / parts), kept.of_row = true;
         work->kernel->cpu.cross_entropy_part(work->problem, i / parts, i % parts, &kept);
     }
 }
@@ -264,12 +247,44 @@ static void finish_rows(const struct work *work, int64_t first, int64_t end, voi
     }
 }
 
-/* ---- the steps ---- */
+/* ---- lists of columns ---- */
 
-/* The kernels of a step; NULL: not needed. */
-struct kernels {
-    const struct quern_kernel *rows, *stats, *gradient, *upstream;
-};
+/* With the maxima of pieces, unless they are not known. */
+static void find_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
+    (void)scratch;
+    struct quern_columns_problem columns = work->call->columns;
+    columns.rows = *work->problem;
+    for (int64_t row = first; row < end; row++) quern_cross_entropy_find_columns(&columns, row, maxima_of(work->call, row, 0));
+}
+
+static void finish_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
+    (void)scratch;
+    struct quern_columns_problem columns = work->call->columns;
+    columns.rows = *work->problem;
+    for (int64_t row = first; row < end; row++) quern_cross_entropy_finish_columns(&columns, row);
+}
+
+/* The parts of a row one after the other, so that the cache still has the logits when they are searched. */
+static void run_row_with_columns(const struct work *work, int64_t row, void *scratch) {
+    const struct quern_cross_entropy_problem *problem = work->problem;
+    struct quern_kept_values kept = {problem->grad ? scratch : NULL, true, NULL};
+    for (int64_t part = 0; part < problem->part_count; part++) {
+        kept.maxima = maxima_of(work->call, row, part);
+        work->kernels->stats->cpu.cross_entropy_part(problem, row, part, &kept);
+    }
+    combine_rows(work, row, row + 1, NULL);
+    finish_rows(work, row, row + 1, NULL);
+    find_columns(work, row, row + 1, NULL);
+    finish_columns(work, row, row + 1, NULL);
+    for (int64_t part = problem->part_count - 1; part >= 0 && problem->grad; part--)
+        work->kernels->gradient->cpu.cross_entropy_part(problem, row, part, &kept);
+}
+
+static void run_rows_with_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
+    for (int64_t row = first; row < end; row++) run_row_with_columns(work, row, scratch);
+}
+
+/* ---- the steps ---- */
 
 /*
  * How many rows, the last ones, all workers share part by part, because they are too few to be dealt out evenly as whole rows.
@@ -295,13 +310,15 @@ static quern_status find_kernel(const struct quern_cross_entropy_call *call, enu
 
 /* Finds all kernels before the first one runs, so that a missing one leaves no partial result. */
 static quern_status find_kernels(const struct quern_cross_entropy_call *call, struct kernels *kernels) {
-    const int64_t split = call->step == QUERN_STEP_WHOLE ? count_split(call) : 0;
-    quern_status status = find_kernel(call, QUERN_STAGE_ROWS, call->step == QUERN_STEP_WHOLE && split < call->problem.rows,
+    const bool is_whole = call->step == QUERN_STEP_WHOLE, wants_columns = quern_cross_entropy_wants_columns(call);
+    const int64_t split = is_whole ? count_split(call) : 0;
+    const bool in_parts = is_whole && (split > 0 || wants_columns);
+    quern_status status = find_kernel(call, QUERN_STAGE_ROWS, is_whole && !wants_columns && split < call->problem.rows,
                                       &kernels->rows);
     if (status == QUERN_OK)
-        status = find_kernel(call, QUERN_STAGE_STATS, split > 0 || call->step == QUERN_STEP_STATS, &kernels->stats);
+        status = find_kernel(call, QUERN_STAGE_STATS, in_parts || call->step == QUERN_STEP_STATS, &kernels->stats);
     if (status == QUERN_OK)
-        status = find_kernel(call, QUERN_STAGE_GRADIENT, (split > 0 && call->problem.grad) || call->step == QUERN_STEP_GRADIENT,
+        status = find_kernel(call, QUERN_STAGE_GRADIENT, (in_parts && call->problem.grad) || call->step == QUERN_STEP_GRADIENT,
                              &kernels->gradient);
     if (status == QUERN_OK)
         status = find_kernel(call, QUERN_STAGE_UPSTREAM, call->step == QUERN_STEP_UPSTREAM, &kernels->upstream);
@@ -321,24 +338,26 @@ static struct work rows_of(const struct quern_cross_entropy_call *call, const st
     return (struct work){.call = call, .problem = problem, .run = run, .count = problem->rows, .cost = ROW_COST};
 }
 
-static struct work searched_rows_of(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem) {
+static void search_rows(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem) {
     struct work work = rows_of(call, problem, find_columns);
     work.cost += problem->vocab / 8;
-    return work;
+    if (quern_cross_entropy_wants_columns(call)) run_work(work);
 }
 
 static void sum_rows(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
                      const struct kernels *kernels) {
-    if (quern_cross_entropy_wants_columns(call)) run_work(searched_rows_of(call, problem));
     run_work(parts_of(call, problem, kernels->stats));
     run_work(rows_of(call, problem, combine_rows));
+    search_rows(call, problem);
 }
 
 static void run_whole_rows(const struct quern_cross_entropy_call *call, struct quern_cross_entropy_problem problem, int64_t rows,
-                           const struct quern_kernel *kernel) {
+                           const struct kernels *kernels) {
+    const bool wants_columns = quern_cross_entropy_wants_columns(call);
     problem.rows = rows;
-    struct work work = rows_of(call, &problem, quern_cross_entropy_wants_columns(call) ? run_rows_with_columns : run_rows);
-    work.kernel = kernel;
+    struct work work = rows_of(call, &problem, wants_columns ? run_rows_with_columns : run_rows);
+    work.kernel = wants_columns ? kernels->stats : kernels->rows;
+    work.kernels = kernels;
     work.cost += problem.vocab;
     run_work(work);
 }
@@ -359,7 +378,7 @@ static void run_whole(const struct quern_cross_entropy_call *call, const struct 
     if (call->tasks & QUERN_COUNT_LABELS) count_labels(call, problem);
     if (call->tasks & QUERN_RUN_ROWS) {
         const int64_t split = count_split(call), whole = problem->rows - split;
-        if (whole) run_whole_rows(call, *problem, whole, kernels->rows);
+        if (whole) run_whole_rows(call, *problem, whole, kernels);
         if (split) run_split_rows(*call, whole, kernels);
     }
     if ((call->tasks & QUERN_SUM_LOSSES) && problem->loss) reduce_losses(problem);

@@ -20,6 +20,7 @@ struct layout {
     size_t stats;          /* of the rows' stats, if the caller wants none */
     size_t parts;          /* of the stats of the rows' parts */
     size_t part_nodes;     /* of their nodes, if the steps exchange them (CPU) */
+    size_t maxima;         /* of the pieces of the rows, if the largest columns are wanted (CPU) */
     size_t scratch;        /* of the first worker's scratch (CPU) */
     size_t scratch_bytes;  /* of one worker */
     int64_t workers;
@@ -61,6 +62,8 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
     if (device->kind == QUERN_CPU && step == QUERN_STEP_STATS && quern_cross_entropy_has_nodes(args))
         layout.part_nodes = set_aside(&layout, sizeof(quern_row_nodes) * rows * (size_t)parts);
+    if (device->kind == QUERN_CPU && args->top_k)
+        layout.maxima = set_aside(&layout, sizeof(float) * rows * (size_t)parts * QUERN_CPU_PART_PIECES);
     if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, threads, args, &layout);
     return layout;
 }
@@ -169,6 +172,7 @@ void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *works
     call->spare_stats = inside(workspace, layout.stats);
     call->progress = inside(workspace, layout.progress);
     call->columns = columns_of(call);
+    call->maxima = call->device->kind == QUERN_CPU && call->args.top_k ? inside(workspace, layout.maxima) : NULL;
     if (quern_cross_entropy_wants_columns(call) && call->step != QUERN_STEP_STATS && !call->problem.stats)
         call->problem.stats = call->spare_stats;
     call->scratch = (char *)quern_round_up((size_t)workspace + layout.scratch, ALIGNMENT);

@@ -21,6 +21,18 @@ struct quern_kept_piece {
  */
 enum { QUERN_CROSS_ENTROPY_BLOCK = 4096, QUERN_CPU_SCRATCH_PART = QUERN_CPU_PART_COLUMNS + 64 };
 
+/* The most pieces of a part. */
+enum { QUERN_CPU_PART_PIECES = QUERN_CPU_PART_COLUMNS / QUERN_CROSS_ENTROPY_BLOCK + 1 };
+
+/* The end of the piece that begins at a column, and the start of the next one.  apart: the label's column; -1: pieces are blocks. */
+static inline int64_t quern_piece_end(int64_t column, int64_t vocab, int64_t apart) {
+    int64_t end = (column / QUERN_CROSS_ENTROPY_BLOCK + 1) * QUERN_CROSS_ENTROPY_BLOCK;
+    if (end > vocab) end = vocab;
+    return column <= apart && apart < end ? apart : end;
+}
+
+static inline int64_t quern_piece_next(int64_t end, int64_t apart) { return end == apart ? end + 1 : end; }
+
 static inline int64_t quern_cross_entropy_scratch_parts(int64_t vocab) {
     return (vocab + QUERN_CPU_PART_COLUMNS - 1) / QUERN_CPU_PART_COLUMNS;
 }

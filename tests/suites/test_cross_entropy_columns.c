@@ -448,6 +448,7 @@ Test(cross_entropy_columns, shards_need_their_lists) {
     const struct lists_case c = {.dtype = QUERN_F32, .rows = 2, .vocab = 40, .top_k = 2, .given_count = 2, .shards = 2, .seed = 950};
     struct lists lists CLOSED_BY(free_lists);
     struct results r CLOSED_BY(close_results);
+    size_t bytes;
     make_lists(&lists, &c);
     open_results(&r, &device, &lists);
     run_shards(&device, &lists, &r);
@@ -467,6 +468,8 @@ Test(cross_entropy_columns, shards_need_their_lists) {
         {"args.given_log_probs", offsetof(quern_cross_entropy_args, given_log_probs), 4, r.given.data, r.stats.data},
     };
     args.shard_top_ids = r.shard_ids.data, args.shard_top_logits = r.shard_top.data, args.shard_given_logits = r.shard_given.data;
+    check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
+    OPEN_BUFFER(workspace, &device, bytes, 16, NULL);
     for (size_t i = 0; i < COUNT(required); i++) {
         void **field = (void **)(void *)((char *)&args + required[i].field);
         const struct {
@@ -477,10 +480,8 @@ Test(cross_entropy_columns, shards_need_their_lists) {
                        {(char *)required[i].list + 1, QUERN_INVALID_ARGUMENT, "is not at a multiple of"},
                        {required[i].written, QUERN_INVALID_ARGUMENT, " overlaps "}};
         for (size_t k = 0; k < COUNT(refused); k++) {
-            char scratch[4096] __attribute__((aligned(16)));
             *field = refused[k].pointer;
-            check_refused(quern_cross_entropy_combine(device.quern, &args, r.stats.data, 2, device.kind == QUERN_CPU ? scratch : NULL,
-                                                      device.kind == QUERN_CPU ? sizeof scratch : 0, device.stream),
+            check_refused(quern_cross_entropy_combine(device.quern, &args, r.stats.data, 2, workspace.data, bytes, device.stream),
                           refused[k].status, required[i].name);
             check_detail(refused[k].text);
         }

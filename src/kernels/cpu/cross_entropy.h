@@ -116,7 +116,8 @@ SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, in
                            const struct quern_kept_values *kept, bool full) {
     const int64_t label = quern_row_label(problem, index);
     const struct softcap softcap = softcap_of(problem, index, full);
-    const struct row row = row_at(problem, &softcap, index, label, kept->values);
+    struct row row = row_at(problem, &softcap, index, label, kept->values);
+    row.maxima = kept->maxima;
     quern_row_nodes *const nodes = problem->part_nodes ? problem->part_nodes + part * problem->rows + index : NULL;
     quern_row_stats *const stats = &problem->parts[part * problem->rows + index];
     *stats = quern_row_nothing();

@@ -167,6 +167,7 @@ SPECIALISED quern_row_stats sum_part(const struct row *row, int64_t part, struct
     struct origin origin = origin_at(-INFINITY);
     struct largest largest = {-INFINITY, first, end_of_part};
     quern_row_stats stats = quern_row_nothing();
+    float *maxima = row->maxima;
     for (int64_t column = first, end; column < end_of_part; column = piece_next(row, end)) {
         end = piece_end(row, column);
         const int64_t columns = end - column;
@@ -180,6 +181,8 @@ SPECIALISED quern_row_stats sum_part(const struct row *row, int64_t part, struct
         }
         if (sums.maximum > largest.logit)
             largest = (struct largest){sums.maximum, column, end};
+        if (maxima)
+            *maxima++ = sums.maximum;
         if (row->exponentials)
             row->pieces[at.piece] = (struct quern_kept_piece){origin.value, sums.far};
         at = cursor_after(at, columns);

@@ -23,6 +23,7 @@ struct row {
     struct softcapped capped;  /* the y of the label's column, and its slope */
     float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: not kept */
     struct quern_kept_piece *pieces;
+    float *maxima;             /* of the pieces of a part; NULL: not wanted */
 };
 
 /* The position of a pass over the pieces in the kept values. */
@@ -30,18 +31,9 @@ struct cursor {
     int64_t column, piece;
 };
 
-/* The end of the piece that starts at a column: the block's end, or the label's column before it. */
-static inline int64_t piece_end(const struct row *row, int64_t column) {
-    int64_t end = (column / QUERN_CROSS_ENTROPY_BLOCK + 1) * QUERN_CROSS_ENTROPY_BLOCK;
-    if (end > row->vocab)
-        end = row->vocab;
-    return column <= row->apart && row->apart < end ? row->apart : end;
-}
+static inline int64_t piece_end(const struct row *row, int64_t column) { return quern_piece_end(column, row->vocab, row->apart); }
 
-/* The start of the next piece. */
-static inline int64_t piece_next(const struct row *row, int64_t end) {
-    return end == row->apart ? end + 1 : end;
-}
+static inline int64_t piece_next(const struct row *row, int64_t end) { return quern_piece_next(end, row->apart); }
 
 static inline int64_t part_end(const struct row *row, int64_t part) {
     const int64_t first = part * QUERN_CPU_PART_COLUMNS;
@@ -50,7 +42,7 @@ static inline int64_t part_end(const struct row *row, int64_t part) {
 
 /* The start of a part of a row in the scratch.  Each part has room for one extra piece, because the label splits one. */
 static inline struct cursor cursor_of_part(int64_t part) {
-    return (struct cursor){part * QUERN_CPU_SCRATCH_PART, part * (QUERN_CPU_PART_COLUMNS / QUERN_CROSS_ENTROPY_BLOCK + 1)};
+    return (struct cursor){part * QUERN_CPU_SCRATCH_PART, part * QUERN_CPU_PART_PIECES};
 }
 
 static inline struct cursor cursor_after(struct cursor at, int64_t columns) {

@@ -285,11 +285,14 @@ ONCE quern_row_stats sum_units(const struct row *row, int64_t part, struct curso
     units.power = 0;
     units.limit = -INFINITY;
     units.count = 0;
+    float *maxima = row->maxima;
     for (int64_t column = first, end; column < end_of_part; column = end) {
         end = piece_end(row, column);
         const float logit = add_block(row, column, end, &units, row->exponentials ? row->exponentials + at.column : NULL);
         if (logit > largest.logit)
             largest = (struct largest){logit, column, end};
+        if (maxima)
+            *maxima++ = logit;
         if (row->exponentials)
             row->pieces[at.piece].origin = origin_of(&units);
         at = cursor_after(at, end - column);
