@@ -29,7 +29,10 @@
     X(quern_cross_entropy_args, grad_entropy_stride, INT64) \
     X(quern_cross_entropy_args, bits, INT32) \
     X(quern_cross_entropy_args, top_k, INT64) \
-    X(quern_cross_entropy_args, given_count, INT64)
+    X(quern_cross_entropy_args, given_count, INT64) \
+    X(quern_cross_entropy_args, divergence_kind, INT32) \
+    X(quern_cross_entropy_args, has_tail, INT32) \
+    X(quern_cross_entropy_args, grad_divergence_stride, INT64)
 #define QUERN_ARGUMENTS_OF_quern_gemm_args(X) \
     X(quern_gemm_args, accumulate, INT32) \
     X(quern_gemm_args, m, INT64) \
@@ -71,6 +74,9 @@
     X(quern_linear_cross_entropy_args, loss.bits, INT32) \
     X(quern_linear_cross_entropy_args, loss.top_k, INT64) \
     X(quern_linear_cross_entropy_args, loss.given_count, INT64) \
+    X(quern_linear_cross_entropy_args, loss.divergence_kind, INT32) \
+    X(quern_linear_cross_entropy_args, loss.has_tail, INT32) \
+    X(quern_linear_cross_entropy_args, loss.grad_divergence_stride, INT64) \
     X(quern_linear_cross_entropy_args, width, INT64) \
     X(quern_linear_cross_entropy_args, hidden_stride, INT64) \
     X(quern_linear_cross_entropy_args, weight_stride, INT64) \

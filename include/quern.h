@@ -418,6 +418,13 @@ typedef enum quern_bits {
     QUERN_BITS_PORTABLE = 1    /* without softcap, label smoothing, entropy and its gradient; on GPUs without argmax */
 } quern_bits;
 
+/* How far the model's probabilities q are from soft targets t of given columns, in nats. */
+typedef enum quern_divergence {
+    QUERN_KL_FORWARD = 0,      /* sum t log(t / q) */
+    QUERN_KL_REVERSE = 1,      /* sum q log(q / t) */
+    QUERN_JENSEN_SHANNON = 2   /* the mean of sum t log(t / m) and sum q log(q / m), with m = (t + q) / 2 */
+} quern_divergence;
+
 /* Counts of the rows of one call, in the memory of the device.  Each call that is given the report overwrites it. */
 typedef struct quern_cross_entropy_report {
     int64_t counted_rows;    /* rows with a valid label other than ignore_index */
@@ -493,6 +500,13 @@ typedef struct quern_row_nodes {
  * -infinity.  A given column that does not exist has -infinity, too, so that lists may be padded with -1.  In a skipped row, one with
  * NaN or +infinity, and one in which every y is -infinity, all largest columns are -1, and all log-probabilities 0, NaN and
  * -infinity.
+ *
+ * target_probs, for distillation and for a penalty against a reference: the divergence of a row is a sum over its given columns and,
+ * with has_tail, over all others as one outcome more.  Its derivative, times grad_divergence[row] * grad_scale, is added to the
+ * gradient; the mean does not divide it.  A term whose factor is 0 is 0; a target of 0 beside a positive q makes a reverse KL infinite.
+ * What is left of t and of q is 1 less the sum, at least 2^-22: the error of such a difference.  A skipped row has divergence 0, one with NaN or
+ * +infinity NaN, and one in which every y is -infinity +infinity.  In a row that lists a column twice the divergence and the gradient
+ * of that column have no meaning.  Refused with portable bits.
  *
  * Infinities below are those of y: a softcap makes them finite, and t * x may overflow.  Terms with coefficient 0 are skipped,
  * even if infinite or NaN: a class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0
@@ -578,10 +592,19 @@ typedef struct quern_cross_entropy_args {
     const int64_t *shard_top_ids;       /* [shard_count, rows, top_k] */
     const float *shard_top_logits;
     const float *shard_given_logits;    /* [shard_count, rows, given_count] */
+
+    /* Soft targets of the given columns of each row, which are distinct, as a teacher's largest ones. */
+    const float *target_probs;      /* [rows, given_count], each 0 or more, of a column that does not exist 0; NULL: none */
+    quern_divergence divergence_kind;
+    int32_t has_tail;               /* 1: what is left to 1 of both sums is the probability of one more outcome; 0: it counts nowhere */
+    float *divergence;              /* [rows]; NULL: not computed */
+    const float *grad_divergence;   /* upstream gradient; NULL: 0.  The gradient step then reads given_log_probs of the whole rows */
+    int64_t grad_divergence_stride; /* as grad_loss_stride, 1 by default */
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_DEFAULTS(set) \
-    set(ignore_index, -100) set(grad_loss_stride, 1) set(grad_scale, 1.0f) set(grad_log_prob_stride, 1) set(grad_entropy_stride, 1)
+    set(ignore_index, -100) set(grad_loss_stride, 1) set(grad_scale, 1.0f) set(grad_log_prob_stride, 1) set(grad_entropy_stride, 1) \
+    set(grad_divergence_stride, 1)
 #define QUERN_CROSS_ENTROPY_ARGS_INIT QUERN_STRUCT_INIT(quern_cross_entropy_args, QUERN_CROSS_ENTROPY_ARGS_DEFAULTS)
 
 /* Sets *args to QUERN_CROSS_ENTROPY_ARGS_INIT.  NULL does nothing.  Thread-safe. */
@@ -589,7 +612,8 @@ QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
 
 /*
  * Bytes of workspace that suffice on a CPU for each of the four functions below, with any arguments of up to so many rows and columns
- * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.
+ * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.  With
+ * grad_divergence add 4 * rows * (given_count + 2) + 128.
  */
 #define QUERN_CPU_WORKSPACE(rows, vocab, threads) \
     (INT64_C(512) + (rows) * (INT64_C(632) + (vocab) / 32768 * 564) + (threads) * (INT64_C(1024) + (vocab) * 5))

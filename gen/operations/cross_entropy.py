@@ -12,7 +12,7 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # columns as fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared
 # memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.  "portable" does all of a
 # row with portable bits, and "portable_combine" joins those of shards.  "columns" finds further columns of a row before the others,
-# and "log_probs" their log-probabilities after them.
+# "log_probs" their log-probabilities after them, and "listed" the gradient of those with soft targets.
 ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
 # With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row;
@@ -35,16 +35,15 @@ GEOMETRY = {
     "labels": Geometry(threads=512),  # a label with its class weight takes more registers than a loss
     "reduce": Geometry(threads=1024),
     "columns": Geometry(threads=512),  # a block for each row
-    "log_probs": Geometry(threads=256),  # a warp for each row
+    "log_probs": Geometry(threads=256),  # a warp for each row, as the next one
+    "listed": Geometry(threads=128),
 }
 
 # Variants of CPU kernels.
 CPU_VARIANTS = ("rows", "stats", "gradient", "upstream")
 
 # Variants of which one kernel serves all dtypes and options.  Only "columns" reads logits, of a type that the call names.
-STAGES_OF_ALL_LOGITS = ("portable_combine", "combine", "labels", "reduce", "columns", "log_probs")
-# Of these the ones with a problem of their own.
-STAGES_OF_COLUMNS = ("columns", "log_probs")
+STAGES_OF_ALL_LOGITS = ("portable_combine", "combine", "labels", "reduce", "columns", "log_probs", "listed")
 
 # Variants with a source of their own, which know all options as they are.
 ALONE = ("upstream", "portable")
@@ -76,7 +75,8 @@ class CrossEntropy(Operation):
              "upstream": Task("QUERN_STAGE_UPSTREAM", 3), "portable": Task("QUERN_STAGE_PORTABLE", 4),
              "portable_combine": Task("QUERN_STAGE_PORTABLE_COMBINE", 5), "combine": Task("QUERN_STAGE_COMBINE", 6),
              "labels": Task("QUERN_STAGE_LABELS", 7), "reduce": Task("QUERN_STAGE_REDUCE", 8),
-             "columns": Task("QUERN_STAGE_COLUMNS", 9), "log_probs": Task("QUERN_STAGE_LOG_PROBS", 10)}
+             "columns": Task("QUERN_STAGE_COLUMNS", 9), "log_probs": Task("QUERN_STAGE_LOG_PROBS", 10),
+             "listed": Task("QUERN_STAGE_LISTED", 11)}
     has_open_requests = True  # `gen explain` takes one without a variant
     talks = True
 

@@ -4,7 +4,7 @@
  * It is compiled for each target with QUERN_BF16_CONVERT and QUERN_EARLY_START.
  * Rendered by gen/ from templates/cross_entropy/stages.cu.j2; do not edit.
  */
-#include "kernels/cuda/cross_entropy_columns.cuh"
+#include "kernels/cuda/cross_entropy_divergence.cuh"
 #include "kernels/cuda/cross_entropy_portable_combine.cuh"
 #include "kernels/cuda/cross_entropy_stages.cuh"
 
@@ -31,4 +31,8 @@ cross_entropy_columns(const __grid_constant__ quern_columns_problem problem) {
 extern "C" __global__ void __launch_bounds__(256)
 cross_entropy_log_probs(const __grid_constant__ quern_columns_problem problem) {
     run_log_probs<256>(problem);
+}
+extern "C" __global__ void __launch_bounds__(128)
+cross_entropy_listed(const __grid_constant__ quern_columns_problem problem) {
+    run_listed<128>(problem);
 }

@@ -130,6 +130,8 @@ ROW(cross_entropy_stages, cross_entropy_columns, (QUERN_NO_DTYPE), QUERN_STAGE_C
     INT64_MAX, 512, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 ROW(cross_entropy_stages, cross_entropy_log_probs, (QUERN_NO_DTYPE), QUERN_STAGE_LOG_PROBS, 0,
     INT64_MAX, 256, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
+ROW(cross_entropy_stages, cross_entropy_listed, (QUERN_NO_DTYPE), QUERN_STAGE_LISTED, 0,
+    INT64_MAX, 128, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 #endif
 #if SELECTED(cross_entropy_f32_full)
 UNIT(cross_entropy_f32_full)

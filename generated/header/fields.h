@@ -59,7 +59,13 @@
     ROW(quern_cross_entropy_args, given_log_probs) \
     ROW(quern_cross_entropy_args, shard_top_ids) \
     ROW(quern_cross_entropy_args, shard_top_logits) \
-    ROW(quern_cross_entropy_args, shard_given_logits)
+    ROW(quern_cross_entropy_args, shard_given_logits) \
+    ROW(quern_cross_entropy_args, target_probs) \
+    ROW(quern_cross_entropy_args, divergence_kind) \
+    ROW(quern_cross_entropy_args, has_tail) \
+    ROW(quern_cross_entropy_args, divergence) \
+    ROW(quern_cross_entropy_args, grad_divergence) \
+    ROW(quern_cross_entropy_args, grad_divergence_stride)
 
 #define FIELDS_OF_quern_gemm_args(ROW) \
     ROW(quern_gemm_args, accumulate) \

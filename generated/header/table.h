@@ -21,6 +21,7 @@ static const int values_of_quern_device_kind[] = {QUERN_CPU, QUERN_CUDA};
 static const int values_of_quern_operations[] = {QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE, QUERN_COLLECTIVE};
 static const int values_of_quern_reduction[] = {QUERN_REDUCTION_NONE, QUERN_REDUCTION_SUM, QUERN_REDUCTION_MEAN};
 static const int values_of_quern_bits[] = {QUERN_BITS_DEFAULT, QUERN_BITS_PORTABLE};
+static const int values_of_quern_divergence[] = {QUERN_KL_FORWARD, QUERN_KL_REVERSE, QUERN_JENSEN_SHANNON};
 static const int values_of_quern_adam_mode[] = {QUERN_ADAMW, QUERN_ADAM_L2};
 static const int values_of_quern_adam_eps_mode[] = {QUERN_EPS_OUTSIDE, QUERN_EPS_INSIDE};
 static const int values_of_quern_rounding[] = {QUERN_ROUND_DEFAULT, QUERN_ROUND_NEAREST, QUERN_ROUND_STOCHASTIC};
@@ -69,6 +70,9 @@ DECLARE_EXTENT(quern_cross_entropy_args, given_log_probs)
 DECLARE_EXTENT(quern_cross_entropy_args, shard_top_ids)
 DECLARE_EXTENT(quern_cross_entropy_args, shard_top_logits)
 DECLARE_EXTENT(quern_cross_entropy_args, shard_given_logits)
+DECLARE_EXTENT(quern_cross_entropy_args, target_probs)
+DECLARE_EXTENT(quern_cross_entropy_args, divergence)
+DECLARE_EXTENT(quern_cross_entropy_args, grad_divergence)
 static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_cross_entropy_args, size), .bytes = sizeof((quern_cross_entropy_args *)0)->size},
     {.name = "logits_dtype", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, logits_dtype), .bytes = sizeof((quern_cross_entropy_args *)0)->logits_dtype, VALUES(quern_dtype)},
@@ -118,8 +122,14 @@ static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "shard_top_ids", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, shard_top_ids), .bytes = sizeof((quern_cross_entropy_args *)0)->shard_top_ids, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__shard_top_ids},
     {.name = "shard_top_logits", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, shard_top_logits), .bytes = sizeof((quern_cross_entropy_args *)0)->shard_top_logits, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__shard_top_logits},
     {.name = "shard_given_logits", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, shard_given_logits), .bytes = sizeof((quern_cross_entropy_args *)0)->shard_given_logits, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__shard_given_logits},
+    {.name = "target_probs", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, target_probs), .bytes = sizeof((quern_cross_entropy_args *)0)->target_probs, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__target_probs},
+    {.name = "divergence_kind", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, divergence_kind), .bytes = sizeof((quern_cross_entropy_args *)0)->divergence_kind, VALUES(quern_divergence)},
+    {.name = "has_tail", .kind = FLAG, .offset = offsetof(quern_cross_entropy_args, has_tail), .bytes = sizeof((quern_cross_entropy_args *)0)->has_tail},
+    {.name = "divergence", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, divergence), .bytes = sizeof((quern_cross_entropy_args *)0)->divergence, .extent = extent_of_quern_cross_entropy_args__divergence},
+    {.name = "grad_divergence", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, grad_divergence), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_divergence, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__grad_divergence},
+    {.name = "grad_divergence_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, grad_divergence_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_divergence_stride},
 };
-static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 48};
+static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 54};
 DECLARE_EXTENT(quern_gemm_args, a)
 DECLARE_EXTENT(quern_gemm_args, b)
 DECLARE_EXTENT(quern_gemm_args, c)

@@ -111,6 +111,20 @@ void quern_cross_entropy_find_columns(const struct quern_columns_problem *proble
 /* Joins the lists of shards, and writes log-probabilities.  The stats of the row are known. */
 void quern_cross_entropy_finish_columns(const struct quern_columns_problem *problem, int64_t row);
 
+/* The y of a logit. */
+float quern_cross_entropy_y(const struct quern_cross_entropy_problem *rows, int64_t row, float logit);
+
+/* ---- cross_entropy_divergence.c: the divergence of a row from its soft targets on a CPU, in the order of the calls ---- */
+
+/* Keeps the logits of the given columns and the label's, before the gradient may replace them. */
+void quern_cross_entropy_keep_logits(const struct quern_columns_problem *problem, int64_t row);
+
+/* Writes the divergence, and what it adds to the row's upstream gradients.  The log-probabilities are known. */
+void quern_cross_entropy_find_divergence(const struct quern_columns_problem *problem, int64_t row);
+
+/* Writes the gradient of the given columns and the label's, after that of the others. */
+void quern_cross_entropy_write_listed(const struct quern_columns_problem *problem, int64_t row);
+
 /* ---- cross_entropy_cpu.c: cross-entropy on a CPU, for cross_entropy_run.c ---- */
 
 quern_status quern_cross_entropy_on_cpu(struct quern_cross_entropy_call *call);
@@ -135,6 +149,12 @@ void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *works
 
 /* Whether lists of columns are wanted, and the step takes part in them. */
 bool quern_cross_entropy_wants_columns(const struct quern_cross_entropy_call *call);
+
+/* Whether the step adds the gradient of a divergence. */
+bool quern_cross_entropy_wants_slopes(const struct quern_cross_entropy_call *call);
+
+/* The rows of a call take what a divergence adds to their upstream gradients from the workspace. */
+void quern_cross_entropy_place_upstream(struct quern_cross_entropy_call *call);
 
 /* Runs the tasks of an initialised call on its device. */
 quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call);

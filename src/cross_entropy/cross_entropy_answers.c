@@ -24,7 +24,8 @@ struct memory {
     int32_t labels[ROWS];
     float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss, upstream[ROWS];
     int64_t top_ids[ROWS * COLUMNS], given_ids[ROWS * COLUMNS];
-    float top[ROWS * COLUMNS], given[ROWS * COLUMNS];
+    float top[ROWS * COLUMNS], given[ROWS * COLUMNS], targets[ROWS * COLUMNS], own_logits[ROWS * (COLUMNS + 1)];
+    float of_divergence[ROWS], row_upstream[ROWS];
 };
 
 /* ---- the problem and its results, in double ---- */
@@ -71,8 +72,16 @@ static int top_id(int row, int rank) {
     return best;
 }
 
-/* The second one does not exist. */
+/* The second one does not exist.  With a target for the first one the forward KL divergence has this upstream gradient. */
 static int given_id(int row, int place) { return place == 0 ? label(row) + 3 : VOCAB; }
+
+#define TARGET 0.25f
+#define OF_DIVERGENCE 0.5f
+
+static double listed_gradient(int row, int column) {
+    const double target = column == given_id(row, 0) ? (double)TARGET : 0;
+    return gradient(row, column) + (double)OF_DIVERGENCE * ((double)TARGET * exp(logit(row, column) - lse(row)) - target);
+}
 
 /* ---- asking ---- */
 
@@ -85,6 +94,21 @@ static bool combines(enum quern_cross_entropy_stage stage) {
     return stage == QUERN_STAGE_COMBINE || stage == QUERN_STAGE_PORTABLE_COMBINE;
 }
 
+/* The first stage has none but the given columns, the last one has all. */
+static void write_lists(struct memory *memory, enum quern_cross_entropy_stage stage, int row) {
+    memory->of_divergence[row] = OF_DIVERGENCE, memory->row_upstream[row] = 0;
+    for (int place = 0; place <= COLUMNS; place++) {
+        const int i = row * COLUMNS + place, id = place < COLUMNS ? given_id(row, place) : label(row);
+        const double own = id < VOCAB ? logit(row, id) : (double)-INFINITY;
+        memory->own_logits[row * (COLUMNS + 1) + place] = (float)own;
+        if (place == COLUMNS) continue;
+        memory->top_ids[i] = top_id(row, place), memory->given_ids[i] = id;
+        memory->targets[i] = place == 0 ? TARGET : 0;
+        memory->top[i] = stage == QUERN_STAGE_COLUMNS ? 0 : (float)logit(row, top_id(row, place));
+        memory->given[i] = stage == QUERN_STAGE_COLUMNS ? 0 : (float)(stage == QUERN_STAGE_LISTED ? own - lse(row) : own);
+    }
+}
+
 static void write_inputs(struct memory *memory, const struct quern_kernel *kernel) {
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
     for (int row = 0; row < ROWS; row++) {
@@ -93,14 +117,8 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
         quern_storage_narrow(dtype_of(kernel), logits, VOCAB, false, memory->logits[row], NULL);
         memory->labels[row] = label(row);
         if (combines(stage)) memory->parts[row] = stats(row);
-        if (stage == QUERN_STAGE_GRADIENT || stage == QUERN_STAGE_LOG_PROBS) memory->stats[row] = stats(row);
-        for (int place = 0; place < COLUMNS && row < COUNTED; place++) {
-            const int i = row * COLUMNS + place;
-            memory->top_ids[i] = top_id(row, place);
-            memory->given_ids[i] = given_id(row, place);
-            memory->top[i] = stage == QUERN_STAGE_LOG_PROBS ? (float)logit(row, top_id(row, place)) : 0;
-            memory->given[i] = stage == QUERN_STAGE_LOG_PROBS && place == 0 ? (float)logit(row, given_id(row, 0)) : 0;
-        }
+        if (stage == QUERN_STAGE_GRADIENT || stage >= QUERN_STAGE_LOG_PROBS) memory->stats[row] = stats(row);
+        if (stage >= QUERN_STAGE_COLUMNS && row < COUNTED) write_lists(memory, stage, row);
         if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
         if (stage == QUERN_STAGE_UPSTREAM) memory->upstream[row] = upstream(row);
         if (stage == QUERN_STAGE_UPSTREAM) memcpy(memory->grad[row], memory->logits[row], sizeof memory->grad[row]);
@@ -132,9 +150,15 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
     };
 }
 
-static void write_columns(struct quern_columns_problem *problem, const struct quern_trial *trial) {
+static void write_columns(struct quern_columns_problem *problem, const struct quern_trial *trial, bool is_last) {
     problem->logits_dtype = QUERN_F32;
     problem->top_k = problem->given_count = COLUMNS;
+    problem->of_targets = 1;
+    problem->target_probs = is_last ? ON_DEVICE(trial, targets) : NULL;
+    problem->grad_divergence = is_last ? ON_DEVICE(trial, of_divergence) : NULL;
+    problem->grad_divergence_stride = 1;
+    problem->row_upstream = is_last ? ON_DEVICE(trial, row_upstream) : NULL;
+    problem->own_logits = is_last ? ON_DEVICE(trial, own_logits) : NULL;
     problem->top_ids = ON_DEVICE(trial, top_ids);
     problem->top_log_probs = ON_DEVICE(trial, top);
     problem->given_ids = ON_DEVICE(trial, given_ids);
@@ -152,7 +176,8 @@ static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
     write_inputs((struct memory *)(void *)trial->memory, kernel);
     struct quern_columns_problem *parameters = trial->parameters;
     write_problem(&parameters->rows, trial, kernel);
-    if (kernel->key.cross_entropy.stage >= QUERN_STAGE_COLUMNS) write_columns(parameters, trial);
+    const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
+    if (stage >= QUERN_STAGE_COLUMNS) write_columns(parameters, trial, stage == QUERN_STAGE_LISTED);
     trial->arguments[0] = trial->parameters;
     trial->blocks = blocks_of(kernel);
     trial->shared_bytes = (unsigned)(kernel->cuda.elements ? quern_cross_entropy_share_bytes(kernel, VOCAB, 1)
@@ -265,6 +290,21 @@ static bool log_probs_are_wrong(const struct memory *memory, quern_dtype dtype, 
     return lists_are_wrong(memory, true, why);
 }
 
+static bool listed_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    for (int row = 0; row < COUNTED; row++)
+        for (int i = 0; i < 2; i++) {
+            const int column = i ? given_id(row, 0) : label(row);
+            float got;
+            memcpy(&got, memory->grad[row] + sizeof got * (size_t)column, sizeof got);
+            const double expected = listed_gradient(row, column);
+            if (fabs((double)got - expected) <= FEW_ULPS) continue;
+            quern_text_add(why, "the gradient of column %d of row %d is %g, expected %g", column, row, (double)got, expected);
+            return true;
+        }
+    return false;
+}
+
 static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype dtype, struct quern_text *why) = {
     [QUERN_STAGE_ROWS] = rows_are_wrong,
     [QUERN_STAGE_STATS] = parts_are_wrong,
@@ -277,6 +317,7 @@ static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype d
     [QUERN_STAGE_REDUCE] = mean_is_wrong,
     [QUERN_STAGE_COLUMNS] = columns_are_wrong,
     [QUERN_STAGE_LOG_PROBS] = log_probs_are_wrong,
+    [QUERN_STAGE_LISTED] = listed_is_wrong,
 };
 
 static bool is_wrong(const struct quern_kernel *kernel, const char *memory, struct quern_text *why) {

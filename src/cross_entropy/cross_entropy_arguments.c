@@ -85,13 +85,15 @@ struct upstream {
     int64_t stride;
 };
 
-enum { OF_LOSS, OF_LOG_PROB, OF_ENTROPY, UPSTREAMS };
+enum { OF_LOSS, OF_LOG_PROB, OF_ENTROPY, OF_DIVERGENCE, UPSTREAMS };
 
 static struct upstream upstream_of(const quern_cross_entropy_args *args, int output) {
     const struct upstream all[UPSTREAMS] = {
         [OF_LOSS] = {"args.grad_loss", "args.grad_loss_stride", args->grad_loss, args->grad_loss_stride},
         [OF_LOG_PROB] = {"args.grad_log_prob", "args.grad_log_prob_stride", args->grad_log_prob, args->grad_log_prob_stride},
         [OF_ENTROPY] = {"args.grad_entropy", "args.grad_entropy_stride", args->grad_entropy, args->grad_entropy_stride},
+        [OF_DIVERGENCE] = {"args.grad_divergence", "args.grad_divergence_stride", args->grad_divergence,
+                           args->grad_divergence_stride},
     };
     return all[output];
 }
@@ -158,10 +160,13 @@ static quern_status check_values(const quern_device *device, const quern_cross_e
     return status;
 }
 
+static bool has_divergence(const quern_cross_entropy_args *args) { return args->divergence || args->grad_divergence; }
+
 /* What has no portable bits. */
 static const char *without_portable_bits(const quern_device *device, const quern_cross_entropy_args *args) {
     if (args->softcap != 0) return "with a softcap";
     if (args->label_smoothing != 0) return "with label_smoothing";
+    if (has_divergence(args)) return args->divergence ? "with divergence" : "with grad_divergence";
     if (args->entropy || args->grad_entropy) return args->entropy ? "with entropy" : "with grad_entropy";
     return device->kind != QUERN_CPU && args->argmax ? "with argmax on a GPU" : NULL;
 }
@@ -187,8 +192,11 @@ static quern_status check_nodes(const quern_device *device, const quern_cross_en
 
 static quern_status check_columns(const quern_device *device, const quern_cross_entropy_args *args) {
     const int64_t most = QUERN_MOST_BYTES / (int64_t)sizeof(int64_t) / (args->rows ? args->rows : 1);
-    const quern_status status = quern_check_count(device, "args.top_k", args->top_k, QUERN_MOST_TOP);
-    return status == QUERN_OK ? quern_check_count(device, "args.given_count", args->given_count, most) : status;
+    quern_status status = quern_check_count(device, "args.top_k", args->top_k, QUERN_MOST_TOP);
+    if (status == QUERN_OK) status = quern_check_count(device, "args.given_count", args->given_count, most);
+    if (status == QUERN_OK)
+        status = quern_check_choice(device, "args.divergence_kind", (int)args->divergence_kind, QUERN_JENSEN_SHANNON);
+    return status == QUERN_OK ? quern_check_choice(device, "args.has_tail", args->has_tail, 1) : status;
 }
 
 quern_status quern_cross_entropy_check(const quern_device *device, const quern_cross_entropy_args *given,
@@ -206,7 +214,8 @@ quern_status quern_cross_entropy_check(const quern_device *device, const quern_c
 
 bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args) {
     return args->label_smoothing != 0 || args->softcap != 0 || args->class_weights || args->entropy || args->argmax ||
-           args->inverse_temperature != 1 || args->inverse_temperatures || args->grad_log_prob || args->grad_entropy;
+           args->inverse_temperature != 1 || args->inverse_temperatures || args->grad_log_prob || args->grad_entropy ||
+           args->grad_divergence;
 }
 
 /* ---- the arguments of each step ---- */
@@ -229,7 +238,7 @@ struct buffer {
     unsigned needed, used, written;
 };
 
-enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 24 };  /* the places of those that are named below */
+enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 27 };  /* the places of those that are named below */
 
 struct buffers {
     struct buffer list[BUFFERS];
@@ -255,7 +264,10 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
     const int64_t shard_rows = call->step == QUERN_STEP_COMBINE ? rows * call->shard_count : rows;
     const int64_t top = rows * args->top_k, given = rows * args->given_count;
     const int64_t shard_top = shard_rows * args->top_k, shard_given = shard_rows * args->given_count;
-    const unsigned listed = WHOLE | STATS | COMBINE, of_top = args->top_k ? listed : 0, of_given = args->given_count ? listed : 0;
+    const bool has_given = args->given_count > 0;
+    const unsigned diverges = has_given && has_divergence(args) ? WHOLE | COMBINE : 0;
+    const unsigned has_slopes = has_given && args->grad_divergence ? GRADIENT : 0;
+    const unsigned listed = WHOLE | STATS | COMBINE, of_top = args->top_k ? listed : 0, of_given = has_given ? listed : 0;
     const int64_t floats = (int64_t)sizeof(float), integers = (int64_t)sizeof(int64_t);
     return (struct buffers){{
         {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride), element,
@@ -280,8 +292,11 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
         {"args.report", args->report, (int64_t)sizeof *args->report, sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.top_ids", args->top_ids, top * integers, sizeof(int64_t), of_top, 0, of_top},
         {"args.top_log_probs", args->top_log_probs, top * floats, sizeof(float), of_top, 0, of_top},
-        {"args.given_ids", args->given_ids, given * integers, sizeof(int64_t), of_given, 0, 0},
-        {"args.given_log_probs", args->given_log_probs, given * floats, sizeof(float), of_given, 0, of_given},
+        {"args.given_ids", args->given_ids, given * integers, sizeof(int64_t), of_given | has_slopes, 0, 0},
+        {"args.given_log_probs", args->given_log_probs, given * floats, sizeof(float), of_given | has_slopes, 0, of_given},
+        {"args.target_probs", args->target_probs, given * floats, sizeof(float), diverges | has_slopes, 0, 0},
+        {"args.divergence", args->divergence, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        upstream_buffer(args, OF_DIVERGENCE, 0),
         {"args.shard_top_ids", args->shard_top_ids, shard_top * integers, sizeof(int64_t), of_top & COMBINE, 0, 0},
         {"args.shard_top_logits", args->shard_top_logits, shard_top * floats, sizeof(float), of_top & COMBINE, 0, 0},
         {"args.shard_given_logits", args->shard_given_logits, shard_given * floats, sizeof(float), of_given & COMBINE, 0, 0},

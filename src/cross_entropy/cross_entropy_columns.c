@@ -237,7 +237,7 @@ struct row_sums {
     struct quern_row_values values;
 };
 
-static float y_of(const struct quern_cross_entropy_problem *rows, int64_t row, float logit) {
+float quern_cross_entropy_y(const struct quern_cross_entropy_problem *rows, int64_t row, float logit) {
     const float inverse_temperature = quern_row_inverse_temperature(rows, row);
     const double cap = (double)rows->softcap;
     return cap == 0 ? logit * inverse_temperature : (float)(cap * tanh((double)logit / cap) * (double)inverse_temperature);
@@ -246,7 +246,7 @@ static float y_of(const struct quern_cross_entropy_problem *rows, int64_t row, f
 /* is_here: a shard has the column. */
 static float log_prob_of(const struct row_sums *sums, int64_t id, float logit, bool is_here) {
     if (sums->label < 0) return 0;
-    const float y = is_here ? y_of(&sums->problem->rows, sums->row, logit) : -INFINITY;
+    const float y = is_here ? quern_cross_entropy_y(&sums->problem->rows, sums->row, logit) : -INFINITY;
     return quern_row_log_prob(&sums->stats, &sums->values, id == sums->label, y);
 }
 

@@ -253,15 +253,27 @@ static void finish_rows(const struct work *work, int64_t first, int64_t end, voi
 static void find_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
     (void)scratch;
     struct quern_columns_problem columns = work->call->columns;
-    columns.rows = *work->problem;
+    quern_columns_take_rows(&columns, work->problem);
     for (int64_t row = first; row < end; row++) quern_cross_entropy_find_columns(&columns, row, maxima_of(work->call, row, 0));
 }
 
+/* All that lies between the sums of rows and their gradient. */
 static void finish_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
     (void)scratch;
     struct quern_columns_problem columns = work->call->columns;
-    columns.rows = *work->problem;
-    for (int64_t row = first; row < end; row++) quern_cross_entropy_finish_columns(&columns, row);
+    quern_columns_take_rows(&columns, work->problem);
+    for (int64_t row = first; row < end; row++) {
+        if (!columns.has_log_probs) quern_cross_entropy_finish_columns(&columns, row);
+        if (columns.own_logits) quern_cross_entropy_keep_logits(&columns, row);
+        if (columns.divergence || columns.row_upstream) quern_cross_entropy_find_divergence(&columns, row);
+    }
+}
+
+static void write_listed(const struct work *work, int64_t first, int64_t end, void *scratch) {
+    (void)scratch;
+    struct quern_columns_problem columns = work->call->columns;
+    quern_columns_take_rows(&columns, work->problem);
+    for (int64_t row = first; row < end; row++) quern_cross_entropy_write_listed(&columns, row);
 }
 
 /* The parts of a row one after the other, so that the cache still has the logits when they are searched. */
@@ -278,6 +290,7 @@ static void run_row_with_columns(const struct work *work, int64_t row, void *scr
     finish_columns(work, row, row + 1, NULL);
     for (int64_t part = problem->part_count - 1; part >= 0 && problem->grad; part--)
         work->kernels->gradient->cpu.cross_entropy_part(problem, row, part, &kept);
+    if (quern_cross_entropy_wants_slopes(work->call)) write_listed(work, row, row + 1, NULL);
 }
 
 static void run_rows_with_columns(const struct work *work, int64_t first, int64_t end, void *scratch) {
@@ -366,11 +379,13 @@ static void run_whole_rows(const struct quern_cross_entropy_call *call, struct q
 static void run_split_rows(struct quern_cross_entropy_call call, int64_t first, const struct kernels *kernels) {
     const struct quern_cross_entropy_problem *problem = &call.problem;
     quern_cross_entropy_skip_rows(&call, first);
+    quern_cross_entropy_place_upstream(&call);
     call.problem.stats = problem->stats ? problem->stats + first : call.spare_stats;
     sum_rows(&call, problem, kernels);
     run_work(rows_of(&call, problem, finish_rows));
     if (quern_cross_entropy_wants_columns(&call)) run_work(rows_of(&call, problem, finish_columns));
     if (kernels->gradient) run_work(parts_of(&call, problem, kernels->gradient));
+    if (quern_cross_entropy_wants_slopes(&call)) run_work(rows_of(&call, problem, write_listed));
 }
 
 static void run_whole(const struct quern_cross_entropy_call *call, const struct kernels *kernels) {
@@ -421,7 +436,9 @@ quern_status quern_cross_entropy_on_cpu(struct quern_cross_entropy_call *call) {
         break;
     default:
         if (call->tasks & QUERN_COUNT_LABELS) count_labels(call, &call->problem);
+        if (quern_cross_entropy_wants_slopes(call)) run_work(rows_of(call, &call->problem, finish_columns));
         run_work(parts_of(call, &call->problem, kernels.gradient));
+        if (quern_cross_entropy_wants_slopes(call)) run_work(rows_of(call, &call->problem, write_listed));
     }
     return QUERN_OK;
 }

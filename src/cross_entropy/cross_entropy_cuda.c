@@ -5,6 +5,7 @@
  *                               with all options longer rows, enough for all multiprocessors: a block for each
  *   stats, combine, gradient    fewer long rows: a block for each part of each row
  *   columns, log_probs          before and after these, if lists of columns are wanted
+ *   stats, combine, log_probs, gradient, listed    with the gradient of a divergence
  *
  * Long rows have the same bits either way.
  */
@@ -31,7 +32,7 @@ struct launch {
 
 /* All stages are found before the first launch, so that a missing one leaves no partial result. */
 struct launches {
-    struct launch list[7];  /* at most: columns, stats, combine, labels, gradient, reduce, log_probs */
+    struct launch list[8];  /* at most: columns, labels, stats, combine, log_probs, gradient, listed, reduce */
     int count;
 };
 
@@ -151,8 +152,17 @@ static quern_status add_labels(struct launches *launches, const struct quern_cro
     return counts_labels(call) ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
 }
 
+/* That of a divergence needs its log-probabilities. */
+static quern_status add_slopes(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    quern_status status = add_warps(launches, call, QUERN_STAGE_LOG_PROBS);
+    if (status == QUERN_OK)
+        status = add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count);
+    return status == QUERN_OK ? add_warps(launches, call, QUERN_STAGE_LISTED) : status;
+}
+
 static quern_status add_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
     if (!call->problem.grad) return QUERN_OK;
+    if (quern_cross_entropy_wants_slopes(call)) return add_slopes(launches, call);
     if (!call->problem.portable_bits)
         return add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count);
     call->problem.portable_bits = QUERN_PORTABLE_GRADIENT;
@@ -175,8 +185,8 @@ static quern_status add_stats(struct launches *launches, const struct quern_cros
  */
 static quern_status is_better_split(const struct quern_cross_entropy_call *call, bool *split) {
     const struct quern_ready_kernel *rows, *stats;
-    *split = false;
-    if (call->problem.part_count < 2) return QUERN_OK;
+    *split = quern_cross_entropy_wants_slopes(call);  /* what lies between the sums and the gradient */
+    if (*split || call->problem.part_count < 2) return QUERN_OK;
     quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
     if (status == QUERN_OK && rows->kernel->cuda.elements) return QUERN_OK;  /* a row has the same bits among few and many */
     if (status == QUERN_OK) status = quern_cross_entropy_select(call, QUERN_STAGE_STATS, &stats);
@@ -199,7 +209,7 @@ static quern_status plan_split(struct launches *launches, struct quern_cross_ent
 static quern_status does_all(struct quern_cross_entropy_call *call, bool *all) {
     const struct quern_ready_kernel *rows;
     *all = false;
-    if (call->tasks != QUERN_ALL_TASKS || !call->problem.rows) return QUERN_OK;
+    if (call->tasks != QUERN_ALL_TASKS || !call->problem.rows || quern_cross_entropy_wants_slopes(call)) return QUERN_OK;
     quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
     if (status != QUERN_OK || !quern_cross_entropy_serves_call(rows->kernel)) return status;
     const int64_t warps = rows->kernel->cuda.threads / 32;
@@ -264,12 +274,14 @@ static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct
 };
 
 static quern_status plan(struct launches *launches, struct quern_cross_entropy_call *call) {
-    const bool wants_columns = quern_cross_entropy_wants_columns(call);
+    const bool wants_columns = quern_cross_entropy_wants_columns(call), wants_slopes = quern_cross_entropy_wants_slopes(call);
+    const bool reads_logits = wants_columns && call->step != QUERN_STEP_COMBINE;
+    const bool finishes = wants_columns && !wants_slopes && call->step != QUERN_STEP_STATS;
     quern_status status = QUERN_OK;
-    if (wants_columns && call->step != QUERN_STEP_COMBINE) status = add(launches, call, QUERN_STAGE_COLUMNS, call->problem.rows);
+    if (reads_logits || wants_slopes) status = add(launches, call, QUERN_STAGE_COLUMNS, call->problem.rows);
     if (status == QUERN_OK) status = plan_of_step[call->step](launches, call);
-    if (status == QUERN_OK && wants_columns && call->step != QUERN_STEP_STATS) status = add_warps(launches, call, QUERN_STAGE_LOG_PROBS);
-    call->columns.rows = call->problem;
+    if (status == QUERN_OK && finishes) status = add_warps(launches, call, QUERN_STAGE_LOG_PROBS);
+    quern_columns_take_rows(&call->columns, &call->problem);
     return status;
 }
 

@@ -10,6 +10,10 @@ static void skip_columns(struct quern_columns_problem *columns, int64_t rows) {
     columns->top_log_probs = at_row(columns->top_log_probs, rows, columns->top_k, sizeof(float));
     columns->given_ids = at_row(columns->given_ids, rows, columns->given_count, sizeof(int64_t));
     columns->given_log_probs = at_row(columns->given_log_probs, rows, columns->given_count, sizeof(float));
+    columns->target_probs = at_row(columns->target_probs, rows, columns->given_count, sizeof(float));
+    columns->divergence = at_row(columns->divergence, rows, 1, sizeof(float));
+    columns->grad_divergence = at_row(columns->grad_divergence, rows, columns->grad_divergence_stride, sizeof(float));
+    columns->grad_log_prob = at_row(columns->grad_log_prob, rows, columns->grad_log_prob_stride, sizeof(float));
 }
 
 void quern_cross_entropy_skip_rows(struct quern_cross_entropy_call *call, int64_t rows) {

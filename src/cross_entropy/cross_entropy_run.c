@@ -20,6 +20,8 @@ struct layout {
     size_t stats;          /* of the rows' stats, if the caller wants none */
     size_t parts;          /* of the stats of the rows' parts */
     size_t part_nodes;     /* of their nodes, if the steps exchange them (CPU) */
+    size_t row_upstream;   /* of the upstream gradients of the rows, if those of a divergence are added */
+    size_t own_logits;     /* of the logits of columns with soft targets, likewise */
     size_t maxima;         /* of the pieces of the rows, if the largest columns are wanted (CPU) */
     size_t scratch;        /* of the first worker's scratch (CPU) */
     size_t scratch_bytes;  /* of one worker */
@@ -38,6 +40,11 @@ static bool is_mean(const quern_cross_entropy_args *args) { return args->reducti
 
 static bool is_reduced(enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
     return args->reduction != QUERN_REDUCTION_NONE && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE);
+}
+
+/* Also without args.grad, whose pointer may be unknown when the workspace is sized. */
+static bool has_slopes(enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+    return args->grad_divergence && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_GRADIENT);
 }
 
 static void lay_out_scratch(const quern_device *device, int threads, const quern_cross_entropy_args *args, struct layout *layout) {
@@ -62,6 +69,10 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
     if (device->kind == QUERN_CPU && step == QUERN_STEP_STATS && quern_cross_entropy_has_nodes(args))
         layout.part_nodes = set_aside(&layout, sizeof(quern_row_nodes) * rows * (size_t)parts);
+    if (has_slopes(step, args)) {
+        layout.row_upstream = set_aside(&layout, sizeof(float) * rows);
+        layout.own_logits = set_aside(&layout, sizeof(float) * rows * (size_t)(args->given_count + 1));
+    }
     if (device->kind == QUERN_CPU && args->top_k)
         layout.maxima = set_aside(&layout, sizeof(float) * rows * (size_t)parts * QUERN_CPU_PART_PIECES);
     if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, threads, args, &layout);
@@ -143,11 +154,14 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
     };
 }
 
-static struct quern_columns_problem columns_of(const struct quern_cross_entropy_call *call) {
+/* The gradient step has lists that are complete, and only their divergence is of interest. */
+static struct quern_columns_problem columns_of(const struct quern_cross_entropy_call *call, const struct layout *layout,
+                                               char *workspace) {
     const quern_cross_entropy_args *args = &call->args;
+    const bool is_later = call->step == QUERN_STEP_GRADIENT, slopes = has_slopes(call->step, args) && call->problem.grad;
     return (struct quern_columns_problem){
         .logits_dtype = (int64_t)args->logits_dtype,
-        .top_k = args->top_k,
+        .top_k = is_later ? 0 : args->top_k,
         .given_count = args->given_count,
         .top_ids = args->top_ids,
         .top_log_probs = args->top_log_probs,
@@ -157,12 +171,35 @@ static struct quern_columns_problem columns_of(const struct quern_cross_entropy_
         .shard_ids = args->shard_top_ids,
         .shard_logits = args->shard_top_logits,
         .given_logits = args->shard_given_logits,
+        .target_probs = args->target_probs,
+        .of_targets = args->divergence_kind != QUERN_KL_REVERSE,
+        .of_model = args->divergence_kind != QUERN_KL_FORWARD,
+        .has_tail = args->has_tail,
+        .divergence = is_later || call->step == QUERN_STEP_STATS ? NULL : args->divergence,
+        .grad_divergence = slopes ? args->grad_divergence : NULL,
+        .grad_divergence_stride = args->grad_divergence_stride,
+        .grad_log_prob = call->problem.grad_log_prob,
+        .grad_log_prob_stride = args->grad_log_prob_stride,
+        .row_upstream = slopes ? inside(workspace, layout->row_upstream) : NULL,
+        .own_logits = slopes ? inside(workspace, layout->own_logits) : NULL,
+        .has_log_probs = is_later,
     };
 }
 
 bool quern_cross_entropy_wants_columns(const struct quern_cross_entropy_call *call) {
     const bool takes_part = call->step != QUERN_STEP_GRADIENT && call->step != QUERN_STEP_UPSTREAM;
-    return takes_part && (call->tasks & QUERN_RUN_ROWS) && (call->columns.top_k || call->columns.given_count);
+    const bool is_wanted = call->columns.top_k || call->columns.given_count || call->columns.divergence;
+    return takes_part && (call->tasks & QUERN_RUN_ROWS) && is_wanted;
+}
+
+bool quern_cross_entropy_wants_slopes(const struct quern_cross_entropy_call *call) {
+    return (call->tasks & QUERN_RUN_ROWS) && call->columns.row_upstream;
+}
+
+void quern_cross_entropy_place_upstream(struct quern_cross_entropy_call *call) {
+    if (!call->columns.row_upstream) return;
+    call->problem.grad_log_prob = call->columns.row_upstream;
+    call->problem.grad_log_prob_stride = 1;
 }
 
 void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace) {
@@ -171,7 +208,7 @@ void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *works
     call->is_full = quern_cross_entropy_is_full(&call->args);
     call->spare_stats = inside(workspace, layout.stats);
     call->progress = inside(workspace, layout.progress);
-    call->columns = columns_of(call);
+    call->columns = columns_of(call, &layout, workspace);
     call->maxima = call->device->kind == QUERN_CPU && call->args.top_k ? inside(workspace, layout.maxima) : NULL;
     if (quern_cross_entropy_wants_columns(call) && call->step != QUERN_STEP_STATS && !call->problem.stats)
         call->problem.stats = call->spare_stats;
@@ -181,5 +218,6 @@ void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *works
 }
 
 quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call) {
+    quern_cross_entropy_place_upstream(call);
     return call->device->kind == QUERN_CPU ? quern_cross_entropy_on_cpu(call) : quern_cross_entropy_on_cuda(call);
 }

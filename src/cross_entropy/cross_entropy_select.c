@@ -94,7 +94,7 @@ static const char *bits(const struct quern_kernel *kernel) {
 }
 
 static const char *pack_fault(const struct quern_pack_row *row) {
-    if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_LOG_PROBS) return "an unknown stage";
+    if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_LISTED) return "an unknown stage";
     if ((row->stage <= QUERN_STAGE_PORTABLE) != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
     if (row->full != 0 && row->full != 1) return "an unknown set of options";
     if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";

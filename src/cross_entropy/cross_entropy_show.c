@@ -20,8 +20,11 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const int64_t shard_rows = (call->step == QUERN_STEP_COMBINE ? call->shard_count : 1) * rows;
     const char *const nodes = quern_cross_entropy_has_nodes(args) ? "-oi--" : "-----";
     const int64_t top_k = args->top_k, given_count = args->given_count;
-    const char *const top = top_k ? "ooo--" : "-----", *const given = given_count ? "ooo--" : "-----";
-    const char *const given_ids = given_count ? "iii--" : "-----";
+    const char *const top = top_k ? "ooo--" : "-----", *const given = !given_count ? "-----" : args->grad_divergence ? "oooi-" : "ooo--";
+    const int64_t of_divergence = args->grad_divergence_stride;
+    const bool is_later = args->grad_divergence && given_count;
+    const char *const given_ids = is_later ? "iiii-" : given_count ? "iii--" : "-----";
+    const char *const targets = is_later ? "i-ii-" : args->divergence ? "i-i--" : "-----";
     const char *const shard_top = top_k ? "--i--" : "-----", *const shard_given = given_count ? "--i--" : "-----";
     const struct {
         const char *name, *uses;
@@ -50,6 +53,9 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         {"shard_given_logits", shard_given, args->shard_given_logits, quern_float_element, shard_rows, given_count, given_count},
         {"given_ids", given_ids, args->given_ids, quern_int64_element, rows, given_count, given_count},
         {"given_log_probs", given, args->given_log_probs, quern_float_element, rows, given_count, given_count},
+        {"target_probs", targets, args->target_probs, quern_float_element, rows, given_count, given_count},
+        {"grad_divergence", "i--i-", args->grad_divergence, quern_float_element, of_divergence ? rows : 1, 1, of_divergence},
+        {"divergence", "o-o--", args->divergence, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"top_ids", top, args->top_ids, quern_int64_element, rows, top_k, top_k},
         {"top_log_probs", top, args->top_log_probs, quern_float_element, rows, top_k, top_k},
         {"report", "o-o--", args->report, quern_int64_element, QUERN_NO_ROWS, report, report},

@@ -61,7 +61,8 @@ enum quern_cross_entropy_stage {
     QUERN_STAGE_LABELS = 7,    /* counts the rows by their labels: the mean's divisor and the report */
     QUERN_STAGE_REDUCE = 8,    /* sums the rows' losses in a fixed order */
     QUERN_STAGE_COLUMNS = 9,   /* the largest columns of each row, and the logits of given ones, before the rows stage */
-    QUERN_STAGE_LOG_PROBS = 10 /* their log-probabilities, after it */
+    QUERN_STAGE_LOG_PROBS = 10,  /* their log-probabilities, after it, and divergences */
+    QUERN_STAGE_LISTED = 11    /* the gradient of columns with soft targets, after that of all */
 };
 
 /* Rows [first_row, end_row).  scratch is laid out as problem.h says, is 64-byte aligned and is used by this call alone. */

@@ -73,11 +73,17 @@ RULE(quern_cross_entropy_args, top_k,                           "ccccccccc", REF
 BUFFER_OF(quern_cross_entropy_args, top_ids,                    "WW-----W-", sizeof(int64_t))
 BUFFER_OF(quern_cross_entropy_args, top_log_probs,              "WW-----W-", sizeof(float))
 RULE(quern_cross_entropy_args, given_count,                     "ccccccccc", REFUSES(COUNT_TO("5864062014805")))
-BUFFER_OF(quern_cross_entropy_args, given_ids,                  "RR-----R-", sizeof(int64_t))
-BUFFER_OF(quern_cross_entropy_args, given_log_probs,            "WW-----W-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, given_ids,                  "RR-R---R-", sizeof(int64_t))
+BUFFER_OF(quern_cross_entropy_args, given_log_probs,            "WW-R---W-", sizeof(float))
 MEMORY_OF(quern_cross_entropy_args, shard_top_ids,              "-------00", sizeof(int64_t), IS_COMPUTED)
 MEMORY_OF(quern_cross_entropy_args, shard_top_logits,           "-------00", sizeof(float), IS_COMPUTED)
 MEMORY_OF(quern_cross_entropy_args, shard_given_logits,         "-------00", sizeof(float), IS_COMPUTED)
+BUFFER_OF(quern_cross_entropy_args, target_probs,               "R--R---R-", sizeof(float))
+PLAIN(quern_cross_entropy_args, divergence_kind,                "ccccccccc")
+PLAIN(quern_cross_entropy_args, has_tail,                       "ccccccccc")
+BUFFER_OF(quern_cross_entropy_args, divergence,                 "w-w----w-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, grad_divergence,            "rnnr-nnrn", sizeof(float))
+RULE(quern_cross_entropy_args, grad_divergence_stride,          "cccc-cccc", REFUSES(FAR_ROWS))
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */
@@ -163,8 +169,8 @@ static void set_options(quern_cross_entropy_args *a) {
     *a = (quern_cross_entropy_args)CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT64,
                                                       .reduction = QUERN_REDUCTION_MEAN, .rows = ROWS, .vocab = VOCAB);
     a->label_smoothing = 0.1f, a->z_loss = 0.01f, a->softcap = 5, a->inverse_temperature = 2;
-    a->top_k = a->given_count = LISTED;
-    a->grad_loss_stride = a->grad_log_prob_stride = a->grad_entropy_stride = strides.upstream;
+    a->top_k = a->given_count = LISTED, a->has_tail = 1;
+    a->grad_loss_stride = a->grad_log_prob_stride = a->grad_entropy_stride = a->grad_divergence_stride = strides.upstream;
 }
 
 /* Parameters begin alike: the device and the arguments. */
@@ -203,6 +209,8 @@ static void fill_labels(quern_cross_entropy_args *a) {
     for (int i = 0; i < ROWS && a->inverse_temperatures; i++) fields_floats(a->inverse_temperatures + i, 1, 0.5f + (float)i);
     for (int i = 0; i < ROWS * LISTED && a->given_ids; i++)
         memcpy(fields_image(a->given_ids + i), &(int64_t){i * 7 % (VOCAB + 2)}, sizeof(int64_t));
+    for (int i = 0; i < ROWS * LISTED && a->target_probs; i++) fields_floats(a->target_probs + i, 1, 0.25f);
+    fill_upstream(&a->grad_divergence);
     fill_upstream(&a->grad_loss), fill_upstream(&a->grad_log_prob), fill_upstream(&a->grad_entropy);
 }
 
@@ -227,6 +235,8 @@ static void fill_loss(const struct call *call) {
         for (int i = 0; i < VOCAB; i++)
             fields_floats((const float *)a->grad + row * stride_or(strides.grad, PADDED) + i, 1, 0.25f * (float)(row + i) - 1);
     if (column_of(call) == GRADIENT) fill_stats(a->stats, ROWS, true);
+    for (int i = 0; i < ROWS * LISTED && column_of(call) == GRADIENT && a->given_log_probs; i++)
+        fields_floats(a->given_log_probs + i, 1, -1.5f);
     if (column_of(call) != COMBINE) return;
     fill_stats(parameters_of_quern_cross_entropy_combine.shards, ROWS, true);
     fill_stats(parameters_of_quern_cross_entropy_combine.shards + ROWS, ROWS, false);

@@ -59,6 +59,13 @@ static void loss_numbers(quern_cross_entropy_args *a) {
     else a->given_ids = OMIT, a->given_log_probs = OMIT;
     if (!a->top_k || !a->global_vocab) a->shard_top_ids = OMIT, a->shard_top_logits = OMIT;
     if (!a->given_count || !a->global_vocab) a->shard_given_logits = OMIT;
+    if (a->given_count && flip()) {
+        a->divergence_kind = (quern_divergence)input_below(3), a->has_tail = flip();
+        a->divergence = omit_one_in(2), a->grad_divergence = omit_one_in(2), a->grad_divergence_stride = input_below(3);
+        if (a->divergence != OMIT || a->grad_divergence != OMIT) a->bits = QUERN_BITS_DEFAULT, a->nodes = OMIT;
+    } else {
+        a->target_probs = OMIT, a->divergence = OMIT, a->grad_divergence = OMIT;
+    }
 }
 
 static void linear_numbers(quern_linear_cross_entropy_args *a) {

@@ -118,7 +118,9 @@ TEST_FIELDS(fields_cross_entropy, no_rows, QUERN_CROSS_ENTROPY) {
     static const size_t of_rows[] = {
 #define PLACE(field) offsetof(quern_cross_entropy_args, field)
         PLACE(logits), PLACE(labels), PLACE(grad), PLACE(grad_loss), PLACE(lse), PLACE(log_prob), PLACE(entropy), PLACE(argmax),
-        PLACE(stats), PLACE(inverse_temperatures), PLACE(grad_log_prob), PLACE(grad_entropy)};
+        PLACE(stats), PLACE(inverse_temperatures), PLACE(grad_log_prob), PLACE(grad_entropy),
+        PLACE(top_ids), PLACE(top_log_probs), PLACE(given_ids), PLACE(given_log_probs), PLACE(target_probs), PLACE(divergence),
+        PLACE(grad_divergence)};
     const struct call *const calls[] = {&call_of_quern_cross_entropy, &call_of_quern_cross_entropy_stats,
                                         &call_of_quern_cross_entropy_combine, &call_of_quern_cross_entropy_gradient};
     quern_linear_cross_entropy_args *layer = &layer_args;
@@ -130,6 +132,7 @@ TEST_FIELDS(fields_cross_entropy, no_rows, QUERN_CROSS_ENTROPY) {
         const void *const places[] = {NULL, loss_args.labels, (const void *)(UINTPTR_MAX - 63)};
         for (size_t k = 0; k < COUNT(of_rows); k++) memcpy((char *)&loss_args + of_rows[k], &places[i / 4], sizeof(void *));
         loss_args.grad_loss_stride = loss_args.grad_log_prob_stride = loss_args.grad_entropy_stride = -(1 << 20);
+        loss_args.grad_divergence_stride = -(1 << 20);
         loss_args.padded_vocab = loss_args.logits_stride = loss_args.grad_stride = 0;
         ACCEPTED(loss_args.rows = 0);
     }

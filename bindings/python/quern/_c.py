@@ -68,6 +68,10 @@ QUERN_REDUCTION_MEAN = 2
 # quern_bits
 QUERN_BITS_DEFAULT = 0
 QUERN_BITS_PORTABLE = 1
+# quern_divergence
+QUERN_KL_FORWARD = 0
+QUERN_KL_REVERSE = 1
+QUERN_JENSEN_SHANNON = 2
 # quern_adam_mode
 QUERN_ADAMW = 0
 QUERN_ADAM_L2 = 1
@@ -192,6 +196,12 @@ class quern_cross_entropy_args(Structure):
         ("shard_top_ids", c_void_p),
         ("shard_top_logits", c_void_p),
         ("shard_given_logits", c_void_p),
+        ("target_probs", c_void_p),
+        ("divergence_kind", c_int),
+        ("has_tail", c_int32),
+        ("divergence", c_void_p),
+        ("grad_divergence", c_void_p),
+        ("grad_divergence_stride", c_int64),
     ]
 class quern_gemm_args(Structure):
     _fields_ = [

@@ -3,7 +3,8 @@
  * log-probabilities.  Included by the stages' source in generated/cross_entropy/.
  *
  *   cross_entropy_columns    one block for each row, before the gradient may replace the logits
- *   cross_entropy_log_probs  one warp for each row, from its stats; it also joins the lists of shards
+ *   cross_entropy_log_probs  one warp for each row, from its stats; it also joins the lists of shards, and finds divergences
+ *                            (cross_entropy_divergence.cuh)
  *
  * A warp keeps the largest columns that it has seen in the order of the list, one in each thread (WarpSelect: Johnson, Douze and
  * Jegou 2017, "Billion-scale similarity search with GPUs").  Few columns are larger than the last one of the list, so most cost
@@ -145,10 +146,17 @@ template <int THREADS>
 static __device__ __forceinline__ void find_in_row(const quern_columns_problem &problem, int64_t row, block_top<THREADS> &block) {
     const bool skipped = is_skipped(problem.rows, label_of(problem.rows, row));
     const searched_row searched(problem, row);
-    for (int64_t i = threadIdx.x; i < problem.given_count; i += THREADS) {
-        const int64_t place = row * problem.given_count + i, column = problem.given_ids[place] - searched.first_column;
-        const bool is_here = !skipped && (uint64_t)column < (uint64_t)searched.columns;
-        problem.given_log_probs[place] = is_here ? searched.any(column) : -INFINITY_F32;
+    const int64_t count = problem.given_count, label = label_of(problem.rows, row);
+    for (int64_t i = threadIdx.x; i < count + (problem.own_logits ? 1 : 0); i += THREADS) {
+        const int64_t id = i < count ? problem.given_ids[row * count + i] : label, column = id - searched.first_column;
+        const bool is_here = !skipped && id >= 0 && (uint64_t)column < (uint64_t)searched.columns;
+        const float logit = is_here ? searched.any(column) : -INFINITY_F32;
+        if (i < count && !problem.has_log_probs) {
+            problem.given_log_probs[row * count + i] = logit;
+        }
+        if (problem.own_logits) {
+            problem.own_logits[row * (count + 1) + i] = logit;
+        }
     }
     if (problem.top_k == 0) {
         return;
@@ -206,6 +214,9 @@ static __device__ __forceinline__ void finish_top(const quern_columns_problem &p
     const int lane = threadIdx.x % 32;
     const int64_t *const ids = problem.shard_count ? problem.shard_ids : problem.top_ids;
     const float *const logits = problem.shard_count ? problem.shard_logits : problem.top_log_probs;
+    if (problem.top_k == 0) {
+        return;
+    }
     warp_top top(problem.top_k);
     int64_t shard = 0;
     do {
@@ -235,19 +246,6 @@ static __device__ __forceinline__ void finish_given(const quern_columns_problem 
         }
         problem.given_log_probs[place] = finished.log_prob(problem.rows, problem.given_ids[place], logit);
     }
-}
-
-template <int THREADS> static __device__ __forceinline__ void run_log_probs(const quern_columns_problem &problem) {
-    const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x, row = block * (THREADS / 32) + threadIdx.x / 32;
-    join_launches();
-    if (row >= problem.rows.rows || keeps_columns(problem.rows, row)) {
-        return;
-    }
-    const finished_row finished(problem.rows, row);
-    if (problem.top_k) {
-        finish_top(problem, row, finished);
-    }
-    finish_given(problem, row, finished);
 }
 
 #endif

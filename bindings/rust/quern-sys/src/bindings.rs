@@ -63,6 +63,10 @@ pub const QUERN_REDUCTION_MEAN: quern_reduction = 2;
 pub type quern_bits = c_uint;
 pub const QUERN_BITS_DEFAULT: quern_bits = 0;
 pub const QUERN_BITS_PORTABLE: quern_bits = 1;
+pub type quern_divergence = c_uint;
+pub const QUERN_KL_FORWARD: quern_divergence = 0;
+pub const QUERN_KL_REVERSE: quern_divergence = 1;
+pub const QUERN_JENSEN_SHANNON: quern_divergence = 2;
 pub type quern_adam_mode = c_uint;
 pub const QUERN_ADAMW: quern_adam_mode = 0;
 pub const QUERN_ADAM_L2: quern_adam_mode = 1;
@@ -233,6 +237,12 @@ pub struct quern_cross_entropy_args {
     pub shard_top_ids: *const i64,
     pub shard_top_logits: *const f32,
     pub shard_given_logits: *const f32,
+    pub target_probs: *const f32,
+    pub divergence_kind: quern_divergence,
+    pub has_tail: i32,
+    pub divergence: *mut f32,
+    pub grad_divergence: *const f32,
+    pub grad_divergence_stride: i64,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -729,7 +739,7 @@ macro_rules! for_each_struct {
         $call!(quern_cross_entropy_report: counted_rows, ignored_rows, bad_labels, first_bad_row, infinite_rows);
         $call!(quern_row_stats: origin, others, weighted, moment, weights, argmax, maximum, label_value, label_weight, has_label);
         $call!(quern_row_nodes: first_unit, right_nodes, left_nodes, last_unit);
-        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride, bits, nodes, top_k, top_ids, top_log_probs, given_count, given_ids, given_log_probs, shard_top_ids, shard_top_logits, shard_given_logits);
+        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride, bits, nodes, top_k, top_ids, top_log_probs, given_count, given_ids, given_log_probs, shard_top_ids, shard_top_logits, shard_given_logits, target_probs, divergence_kind, has_tail, divergence, grad_divergence, grad_divergence_stride);
         $call!(quern_gemm_args: size, accumulate, m, n, k, a, b, c, a_dtype, b_dtype, c_dtype, a_transposed, b_transposed, a_stride, b_stride, c_stride);
         $call!(quern_linear_cross_entropy_args: size, hidden_dtype, weight_dtype, accumulate_weight, loss, width, hidden, hidden_stride, weight, weight_stride, d_hidden, d_hidden_stride, d_weight, d_weight_stride, chunk_rows, gemm, gemm_user, d_weight_dtype, bias_dtype, accumulate, bias, d_bias, shard_count, gather, gather_user);
         $call!(quern_adam_tensor: param, grad, m, v, master, count, m_scale, v_scale, v_max, v_max_scale, copy, copy_scale, copy_max, lr_multiplier, weight_decay_multiplier);
