@@ -81,9 +81,14 @@ SPECIALISED quern_row_stats sum_part_of(const struct row *row, int64_t part, str
 SPECIALISED quern_row_stats sum_row(const struct row *row, bool full) {
     if (row->problem->portable_bits)
         return sum_row_units(row, full);
-    quern_row_stats stats = sum_part(row, 0, cursor_of_part(0), full);
-    for (int64_t part = 1; part * QUERN_CPU_PART_COLUMNS < row->vocab; part++)
-        quern_row_add(&stats, sum_part(row, part, cursor_of_part(part), full));
+    quern_row_stats stats = quern_row_nothing();
+    for (int64_t part = 0; part * QUERN_CPU_PART_COLUMNS < row->vocab; part++) {  /* with one copy of the code of a part */
+        const quern_row_stats more = sum_part(row, part, cursor_of_part(part), full);
+        if (part == 0)
+            stats = more;
+        else
+            quern_row_add(&stats, more);
+    }
     return stats;
 }
 
