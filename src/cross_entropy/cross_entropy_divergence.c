@@ -33,9 +33,7 @@ static double value_of(const struct quern_columns_problem *problem, int64_t row,
 void quern_cross_entropy_find_divergence(const struct quern_columns_problem *problem, int64_t row) {
     const struct quern_row_divergence divergence = divergence_of(problem, row);
     if (problem->divergence) problem->divergence[row] = (float)value_of(problem, row, divergence.value);
-    if (problem->row_upstream)
-        problem->row_upstream[row] = quern_row_label(&problem->rows, row) < 0
-                                         ? 0 : quern_row_divergence_upstream(problem, row, divergence.other);
+    if (problem->row_upstream) problem->row_upstream[row] = quern_row_divergence_upstream(problem, row, divergence.other);
 }
 
 /* ---- the gradient ---- */
@@ -88,7 +86,7 @@ void quern_cross_entropy_write_listed(const struct quern_columns_problem *proble
                                 .divergence = divergence_of(problem, row)};
     const int64_t count = problem->given_count;
     listed.gradient = quern_row_gradient(&problem->rows, row, listed.label, &listed.stats, &listed.values);
-    if (listed.label < 0 || listed.values.is_infinite || isnan(listed.values.sum)) return;
+    if (listed.values.is_infinite || isnan(listed.values.sum)) return;  /* a skipped row has the stats of no columns */
     if (isnan(problem->row_upstream[row]) || listed.gradient.kind == QUERN_GRADIENT_NAN) return;
     const float *logits = problem->own_logits + row * (count + 1);
     write_column(&listed, listed.label, -1, logits[count]);

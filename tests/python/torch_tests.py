@@ -132,6 +132,68 @@ def test_a_policy_in_compiled_code():
     raises(ValueError, "temperature is 0.0", quern.torch.log_prob_and_entropy, given, labels, temperature=0.0)
 
 
+def test_largest_and_given_columns():
+    """Against PyTorch's topk and softmax in float64; of equal logits the lower column is first."""
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        logits = (torch.randn(3, 5, 700) * 2).to(dtype)
+        log_p = torch.log_softmax(logits.double() / 0.8, -1)
+        values, ids = quern.torch.top_log_probs(logits, 9, temperature=0.8)
+        order = torch.sort(logits.double(), dim=-1, descending=True, stable=True).indices[..., :9]
+        assert (ids == order).all()
+        torch.testing.assert_close(values.double(), log_p.gather(-1, order), rtol=2e-6, atol=2e-6)
+        wanted = torch.randint(0, 700, (3, 5, 4))
+        found = quern.torch.log_probs_of(logits, wanted, temperature=0.8)
+        torch.testing.assert_close(found.double(), log_p.gather(-1, wanted), rtol=2e-6, atol=2e-6)
+    assert quern.torch.log_probs_of(logits, torch.full((3, 5, 1), -1)).isneginf().all()
+    raises(ValueError, "top_k is 33", quern.torch.top_log_probs, logits, 33)
+    raises(ValueError, "expected [..., columns]", quern.torch.log_probs_of, logits, wanted[0])
+
+
+def exact_divergence(logits, ids, targets, kind, tail):
+    """In float64, from whole softmaxes, by autograd."""
+    p = torch.softmax(logits, -1)
+    q, t = p.gather(-1, ids), targets
+    if tail:
+        q, t = (torch.cat([each, 1 - each.sum(-1, keepdim=True)], -1) for each in (q, t))
+    m = (t + q) / 2
+    forward, reverse = (t * (t / q).log()).sum(-1), (q * (q / t).log()).sum(-1)
+    of_means = ((t * (t / m).log()).sum(-1) + (q * (q / m).log()).sum(-1)) / 2
+    return {"forward_kl": forward, "reverse_kl": reverse, "jensen_shannon": of_means}[kind]
+
+
+def test_divergences():
+    for kind in ("forward_kl", "reverse_kl", "jensen_shannon"):
+        for tail in (True, False):
+            given = (torch.randn(2, 6, 90) * 2).requires_grad_()
+            ids = torch.rand(2, 6, 90).argsort(-1)[..., :7]
+            targets = (torch.softmax(torch.randn(2, 6, 8), -1))[..., :7].contiguous()
+            exact = given.detach().double().requires_grad_()
+            expected = exact_divergence(exact / 1.5, ids, targets.double(), kind, tail)
+            found = quern.torch.divergence(given, ids, targets, kind=kind, tail=tail, temperature=1.5)
+            torch.testing.assert_close(found.double(), expected, rtol=4e-6, atol=4e-6)
+            upstream = torch.randn(2, 6)
+            (found * upstream).sum().backward()
+            (expected * upstream).sum().backward()
+            torch.testing.assert_close(given.grad.double(), exact.grad, rtol=1e-5, atol=2e-6)
+    raises(ValueError, "kind is 'kl'", quern.torch.divergence, given, ids, targets, kind="kl")
+    raises(ValueError, "expected the same", quern.torch.divergence, given, ids, targets[..., :3])
+
+
+def test_divergences_in_compiled_code():
+    given, ids = torch.randn(5, 40, requires_grad=True), torch.rand(5, 40).argsort(-1)[:, :3]
+    targets = torch.full((5, 3), 0.25)
+
+    def loss(logits):
+        return quern.torch.divergence(logits, ids, targets).sum() + quern.torch.top_log_probs(logits, 2)[0].sum()
+
+    plain, = torch.autograd.grad(loss(given), given)
+    compiled, = torch.autograd.grad(torch.compile(loss, fullgraph=True, backend="aot_eager")(given), given)
+    assert (plain == compiled).all()
+    options = (torch.zeros(5, dtype=torch.int64), None, 40, 0, -100, 0.0, 0.0, 0.0, False, False, 1.0)
+    opcheck(torch.ops.quern.divergence.default, (given, *options, ids, targets, 0, True))
+    opcheck(torch.ops.quern.log_probs.default, (given.detach(), *options, 3, ids))
+
+
 def test_a_graph_that_is_kept():
     logits, labels = case()
     loss = quern.torch.cross_entropy(logits, labels)

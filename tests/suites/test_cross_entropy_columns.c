@@ -17,7 +17,7 @@ static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
 enum placement { NO_GRAD, IN_PLACE, OUT_OF_PLACE };
 
 /* Kinds of rows: normal logits, few values, one value, ascending, descending, and normal ones beside what the name says. */
-enum kind { NORMAL, TIED, EQUAL, ASCENDING, DESCENDING, MASKED, ALL_MASKED, WITH_NAN, WITH_INFINITY, ZEROS, CONFIDENT, KINDS };
+enum kind { NORMAL, TIED, EQUAL, ASCENDING, DESCENDING, MASKED, ALL_MASKED, WITH_NAN, WITH_INFINITY, ZEROS, CONFIDENT, NEGATIVE, KINDS };
 
 enum { MOST_SHARDS = 4, IGNORED = -100, IGNORED_ROW = 3, BAD_ROW = 5 };
 
@@ -61,6 +61,7 @@ static double logit_of(const struct lists_case *c, int64_t row, int64_t column) 
     case WITH_INFINITY: return column == c->vocab / 3 ? (double)INFINITY : x;
     case ZEROS: return column % 3 == 2 ? -1 : column % 2 ? 0.0 : -0.0;
     case CONFIDENT: return column == c->vocab / 2 ? 30 : x;
+    case NEGATIVE: return x - 40;
     default: return x * (c->spread != 0 ? c->spread : 1);
     }
 }
@@ -327,6 +328,14 @@ Test(cross_entropy_columns, of_long_rows) {
               .placement = (enum placement)i, .seed = 300 + (uint64_t)i);
 }
 
+/* Shards whose pieces of rows the search tells apart, also where nodes of a tree divide them in other ways. */
+Test(cross_entropy_columns, of_long_shards) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    for (int i = 0; i < 2; i++)
+        CHECK(.dtype = dtypes[2 * i], .rows = 2, .vocab = test_size(60001, 20001), .top_k = 3, .given_count = 2, .is_portable = i == 1,
+              .shards = 2, .seed = 350 + (uint64_t)i);
+}
+
 Test(cross_entropy_columns, of_shards) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (size_t d = 0; d < COUNT(dtypes); d++)
@@ -334,6 +343,9 @@ Test(cross_entropy_columns, of_shards) {
             CHECK(.dtype = dtypes[d], .rows = KINDS, .kinds = KINDS, .vocab = 40 * shards + 5, .top_k = shards == 2 ? 32 : 7,
                   .given_count = 11, .softcap = shards == 3 ? 4 : 0, .has_temperatures = shards == 4, .shards = shards,
                   .seed = 400 + 10 * (uint64_t)shards + d);
+    /* The lists of the shards have places without a column. */
+    CHECK(.dtype = QUERN_F32, .rows = KINDS, .kinds = KINDS, .vocab = 20, .top_k = 12, .given_count = 3, .softcap = 4, .shards = 3,
+          .seed = 450);
 }
 
 Test(cross_entropy_columns, with_portable_bits) {

@@ -345,6 +345,14 @@ Test(cross_entropy_divergence, of_no_columns) {
     }
 }
 
+/* Every column is listed: nothing is left for the tail but an error of rounding. */
+Test(cross_entropy_divergence, of_all_columns) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    for (int i = 0; i < 6; i++)
+        CHECK(.dtype = dtypes[i % 3], .kind = i % 2 ? QUERN_JENSEN_SHANNON : QUERN_KL_FORWARD, .way = i % WAYS, .vocab = MOST_GIVEN,
+              .given = MOST_GIVEN, .has_tail = true, .has_all_mass = true, .seed = 2500 + 10 * (uint64_t)i);
+}
+
 /* The divergence alone, without a gradient, and its own gradient with no loss beside it. */
 Test(cross_entropy_divergence, alone) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
@@ -365,37 +373,70 @@ Test(cross_entropy_divergence, alone) {
     check_results(&s, buffer_read(&m.divergence), buffer_read(&m.grad));
 }
 
-/* A row that several threads share, with the gradient in place: the listed columns are in several parts. */
-Test(cross_entropy_divergence, of_a_long_row) {
-    enum { GIVEN = 6 };
+/* Rows of several parts: one thread has a row, and two share the last one.  The gradient is in place. */
+Test(cross_entropy_divergence, of_long_rows) {
+    enum { GIVEN = 6, LONG_ROWS = 3, VOCAB = 100000 };
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
-    const int64_t vocab = 100000, ids[GIVEN] = {5, 20000, 40000, 66666, 80000, 99999}, label = 40000;
-    const float targets[GIVEN] = {0.1f, 0.2f, 0.3f, 0.1f, 0.1f, 0.1f}, one = 1, zero = 0;
-    SCOPED float *logits = zeroed((size_t)vocab * sizeof *logits);
-    double sum = 0;
-    for (int64_t i = 0; i < vocab; i++) logits[i] = (float)random_normal(3000, (uint64_t)i), sum += exp((double)logits[i]);
-    OPEN_BUFFER(matrix, &device, (size_t)vocab * sizeof *logits, 4, logits);
-    OPEN_BUFFER(label_buffer, &device, sizeof label, 8, &label);
+    if (device.kind == QUERN_CPU) check_ok(quern_set_threads(device.quern, 2, NULL, NULL));
+    static const int64_t places[GIVEN] = {5, 20000, 40000, 66666, 80000, 99999};
+    int64_t ids[LONG_ROWS][GIVEN], labels[LONG_ROWS];
+    float targets[LONG_ROWS][GIVEN];
+    const float one = 1, zero = 0;
+    SCOPED float *logits = zeroed((size_t)LONG_ROWS * VOCAB * sizeof *logits);
+    double sum[LONG_ROWS] = {0};
+    for (int row = 0; row < LONG_ROWS; row++) {
+        labels[row] = 40000 + row;
+        for (int i = 0; i < GIVEN; i++) ids[row][i] = places[i], targets[row][i] = 0.05f * (float)(1 + (i + row) % GIVEN);
+        for (int64_t i = 0; i < VOCAB; i++) {
+            logits[row * VOCAB + i] = (float)random_normal(3000 + (uint64_t)row, (uint64_t)i);
+            sum[row] += exp((double)logits[row * VOCAB + i]);
+        }
+    }
+    OPEN_BUFFER(matrix, &device, (size_t)LONG_ROWS * VOCAB * sizeof *logits, 4, logits);
+    OPEN_BUFFER(label_buffer, &device, sizeof labels, 8, labels);
     OPEN_BUFFER(id_buffer, &device, sizeof ids, 8, ids);
     OPEN_BUFFER(target_buffer, &device, sizeof targets, 4, targets);
     OPEN_BUFFER(log_probs, &device, sizeof targets, 4, NULL);
     OPEN_BUFFER(upstream, &device, sizeof one, 4, &one);
     OPEN_BUFFER(none, &device, sizeof zero, 4, &zero);
-    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT64, .rows = 1,
-                                                       .vocab = vocab, .logits = matrix.data, .labels = label_buffer.data,
+    quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT64, .rows = LONG_ROWS,
+                                                       .vocab = VOCAB, .logits = matrix.data, .labels = label_buffer.data,
                                                        .grad = matrix.data);
     args.given_count = GIVEN, args.given_ids = id_buffer.data, args.given_log_probs = log_probs.data;
     args.target_probs = target_buffer.data, args.grad_divergence = upstream.data, args.grad_loss = none.data;
     args.grad_loss_stride = args.grad_divergence_stride = 0;
     run(&device, quern_cross_entropy, &args);
     const float *grad = buffer_read(&matrix);
-    for (int64_t i = 0, listed = 0; i < vocab; i++) {
-        const bool is_listed = listed < GIVEN && i == ids[listed];
-        const double q = exp((double)logits[i]) / sum, expected = 0.9 * q - (is_listed ? (double)targets[listed] : 0);
-        check(fabs((double)grad[i] - expected) <= 1e-5 * fabs(expected) + 1e-9, "gradient [%lld] is %.9g instead of %.9g", (long long)i,
-              (double)grad[i], expected);
+    for (int64_t i = 0, listed = 0; i < LONG_ROWS * VOCAB; i++) {
+        const int64_t row = i / VOCAB;
+        listed = i % VOCAB ? listed : 0;
+        const bool is_listed = listed < GIVEN && i % VOCAB == ids[row][listed];
+        const double q = exp((double)logits[i]) / sum[row], expected = 1.05 * q - (is_listed ? (double)targets[row][listed] : 0);
+        check(fabs((double)grad[i] - expected) <= 1e-5 * fabs(expected) + 1e-9, "gradient [%lld][%lld] is %.9g instead of %.9g",
+              (long long)row, (long long)(i % VOCAB), (double)grad[i], expected);
         listed += is_listed;
     }
+}
+
+/* The step for the gradient leaves lists that are complete as they are. */
+Test(cross_entropy_divergence, leaves_the_largest_columns) {
+    enum { TOP = 2 };
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    struct scene s;
+    struct memory m CLOSED_BY(close_memory);
+    make_scene(&s, &(const struct divergence_case){.dtype = QUERN_F32, .vocab = 50, .given = 5, .way = LATER, .seed = 3500});
+    open_memory(&m, &device, &s);
+    OPEN_BUFFER(ids, &device, ROWS * TOP * sizeof(int64_t), 8, NULL);
+    OPEN_BUFFER(top, &device, ROWS * TOP * sizeof(float), 4, NULL);
+    float before[ROWS * TOP];
+    quern_cross_entropy_args args = args_of(&s, &m), forward = args;
+    forward.top_k = TOP, forward.top_ids = ids.data, forward.top_log_probs = top.data, forward.grad = NULL;
+    run(&device, quern_cross_entropy, &forward);
+    memcpy(before, buffer_read(&top), sizeof before);
+    forward.grad = args.grad;
+    run(&device, quern_cross_entropy_gradient, &forward);
+    check(!memcmp(before, buffer_read(&top), sizeof before), "the log-probabilities were written again");
+    check_results(&s, buffer_read(&m.divergence), buffer_read(&m.grad));
 }
 
 Test(cross_entropy_divergence, what_cannot_be) {

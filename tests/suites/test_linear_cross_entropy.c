@@ -55,16 +55,16 @@ struct shape {
 enum { ROW_VALUES = 3, LISTED = 3 };
 static const char *const row_names[ROW_VALUES] = {"lse", "log_prob", "entropy"};
 
-/* The largest columns, their log-probabilities, and those of given columns. */
+/* The largest columns, their log-probabilities, those of given columns, and the divergence from the targets of these. */
 struct lists {
-    struct buffer ids, top, given;
+    struct buffer ids, top, given, divergence;
 };
 
 struct layer {
     struct shape shape;
     struct test_device device;
     struct buffer hidden, weight, labels, d_hidden, d_weight, bias, d_bias, class_weights, loss, upstream, argmax;
-    struct buffer values[ROW_VALUES], given_ids;
+    struct buffer values[ROW_VALUES], given_ids, targets;
     struct lists lists;
     quern_linear_cross_entropy_args args;
     struct products products;
@@ -128,6 +128,7 @@ static void open_upstream(struct layer *layer) {
     if (!layer->shape.policy) return;
     layer->args.loss.grad_log_prob = layer->args.loss.grad_entropy = layer->args.loss.grad_loss;
     layer->args.loss.grad_log_prob_stride = layer->args.loss.grad_entropy_stride = stride;
+    layer->args.loss.grad_divergence = layer->args.loss.grad_loss, layer->args.loss.grad_divergence_stride = stride;
     if (stride) layer->args.loss.inverse_temperatures = layer->upstream.data;
 }
 
@@ -144,17 +145,26 @@ static void open_lists(const struct layer *layer, struct lists *lists, quern_cro
     buffer_open(&lists->given, &layer->device, count * sizeof(float), 4, NULL);
     args->top_k = args->given_count = LISTED, args->given_ids = layer->given_ids.data;
     args->top_ids = lists->ids.data, args->top_log_probs = lists->top.data, args->given_log_probs = lists->given.data;
+    buffer_open(&lists->divergence, &layer->device, (size_t)layer->shape.rows * sizeof(float), 4, NULL);
+    if (layer->shape.is_portable) return;
+    args->target_probs = layer->targets.data, args->divergence = lists->divergence.data, args->has_tail = 1;
 }
 
 static void close_lists(struct lists *lists) {
-    buffer_close(&lists->ids), buffer_close(&lists->top), buffer_close(&lists->given);
+    buffer_close(&lists->ids), buffer_close(&lists->top), buffer_close(&lists->given), buffer_close(&lists->divergence);
 }
 
 static void open_given_ids(struct layer *layer) {
     const int64_t count = layer->shape.rows * LISTED;
     SCOPED int64_t *ids = malloc((size_t)count * sizeof *ids + 1);
-    for (int64_t i = 0; i < count; i++) ids[i] = random_below(layer->shape.seed + 10, (uint64_t)i, layer->shape.vocab + 1);
+    SCOPED float *targets = malloc((size_t)count * sizeof *targets + 1);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t first = random_below(layer->shape.seed + 10, (uint64_t)(i / LISTED), layer->shape.vocab);
+        ids[i] = (first + i % LISTED) % layer->shape.vocab;
+        targets[i] = (float)random_uniform(layer->shape.seed + 11, (uint64_t)i) / LISTED;
+    }
     buffer_open(&layer->given_ids, &layer->device, (size_t)count * sizeof *ids, 8, ids);
+    buffer_open(&layer->targets, &layer->device, (size_t)count * sizeof *targets, 4, targets);
 }
 
 static void open_layer(struct layer *layer, const struct shape *shape) {
@@ -196,7 +206,8 @@ static void open_layer(struct layer *layer, const struct shape *shape) {
 static void close_layer(struct layer *layer) {
     struct buffer *buffers[] = {&layer->hidden, &layer->weight, &layer->labels, &layer->d_hidden,
                                 &layer->d_weight, &layer->bias,   &layer->d_bias,   &layer->loss,
-                                &layer->upstream, &layer->argmax,       &layer->class_weights, &layer->given_ids};
+                                &layer->upstream, &layer->argmax,       &layer->class_weights, &layer->given_ids,
+                                &layer->targets};
     for (size_t i = 0; i < COUNT(buffers); i++) buffer_close(buffers[i]);
     for (int i = 0; i < ROW_VALUES; i++) buffer_close(&layer->values[i]);
     close_lists(&layer->lists);
@@ -216,7 +227,7 @@ static quern_status run_layer(struct layer *layer) {
 
 struct whole {
     struct matrix hidden, weight, logits, d_hidden, d_weight, d_bias;
-    float *loss, *values[ROW_VALUES], *top, *given;
+    float *loss, *values[ROW_VALUES], *top, *given, *divergence;
     int64_t *argmax, *top_ids;
 };
 
@@ -252,6 +263,7 @@ static void run_cross_entropy(struct layer *layer, struct whole *whole) {
     memcpy(whole->logits.data, buffer_read(&logits), matrix_bytes(&whole->logits));
     whole->loss = contents_of(&loss), whole->argmax = contents_of(&argmax);
     whole->top_ids = contents_of(&lists.ids), whole->top = contents_of(&lists.top), whole->given = contents_of(&lists.given);
+    whole->divergence = contents_of(&lists.divergence);
     buffer_close(&logits);
     buffer_close(&loss);
     buffer_close(&argmax);
@@ -311,7 +323,7 @@ static void run_whole(struct layer *layer, struct whole *whole) {
 static void free_whole(struct whole *whole) {
     void *all[] = {whole->hidden.data, whole->weight.data, whole->logits.data, whole->d_hidden.data, whole->d_weight.data,
                    whole->d_bias.data, whole->loss, whole->argmax, whole->values[0], whole->values[1], whole->values[2],
-                   whole->top_ids, whole->top, whole->given};
+                   whole->top_ids, whole->top, whole->given, whole->divergence};
     for (size_t i = 0; i < COUNT(all); i++) free(all[i]);
 }
 
@@ -352,6 +364,7 @@ static void check_layer(const struct shape *shape) {
     check(!memcmp(whole.top_ids, buffer_read(&layer.lists.ids), layer.lists.ids.bytes), "other largest columns");
     check(!memcmp(whole.top, buffer_read(&layer.lists.top), layer.lists.top.bytes), "other log-probabilities");
     check(!memcmp(whole.given, buffer_read(&layer.lists.given), layer.lists.given.bytes), "others of the given columns");
+    check(!memcmp(whole.divergence, buffer_read(&layer.lists.divergence), layer.lists.divergence.bytes), "another divergence");
     check(!memcmp(whole.d_hidden.data, buffer_read(&layer.d_hidden), layer.d_hidden.bytes), "another d_hidden");
     compare_d_weight(&layer, &whole);
 }
@@ -564,6 +577,11 @@ static void compare_lists(struct layer *layer, const struct whole *whole) {
     const bool is_exact = layer->args.loss.bits == QUERN_BITS_PORTABLE;
     const int64_t *ids = buffer_read(&layer->lists.ids);
     const float *lists[] = {buffer_read(&layer->lists.top), buffer_read(&layer->lists.given)}, *expected[] = {whole->top, whole->given};
+    const float *divergence = buffer_read(&layer->lists.divergence);
+    for (int64_t row = 0; row < layer->shape.rows && !is_exact; row++)
+        check(fabsf(divergence[row] - whole->divergence[row]) <= 1e-5f * (1 + fabsf(whole->divergence[row])),
+              "the divergence of row %lld is %.9g instead of %.9g", (long long)row, (double)divergence[row],
+              (double)whole->divergence[row]);
     for (int64_t i = 0; i < layer->shape.rows * LISTED; i++) {
         check(ids[i] == whole->top_ids[i], "rank %lld of row %lld is column %lld instead of %lld", (long long)(i % LISTED),
               (long long)(i / LISTED), (long long)ids[i], (long long)whole->top_ids[i]);
@@ -683,6 +701,7 @@ static void check_bad_row(struct layer *layer, const struct whole *whole, struct
     check_kept(&layer->lists.ids, whole->top_ids, LISTED * sizeof(int64_t), "list");
     check_kept(&layer->lists.top, whole->top, LISTED * sizeof(float), "list of log-probabilities");
     check_kept(&layer->lists.given, whole->given, LISTED * sizeof(float), "list of those of given columns");
+    check_kept(&layer->lists.divergence, whole->divergence, sizeof(float), "divergence");
     const quern_cross_entropy_report *counts = buffer_read(report);
     check(counts->bad_labels == 1 && counts->first_bad_row == BAD_ROW, "%d bad rows from %d", (int)counts->bad_labels,
           (int)counts->first_bad_row);
@@ -692,7 +711,7 @@ static void check_bad_row(struct layer *layer, const struct whole *whole, struct
 static void check_bad_row_refused(struct layer *layer, struct buffer *report) {
     struct buffer *unchanged[] = {&layer->d_hidden, &layer->d_weight, &layer->loss, &layer->argmax, report, &layer->values[0],
                                   &layer->values[1], &layer->values[2], &layer->lists.ids, &layer->lists.top,
-                                  &layer->lists.given};
+                                  &layer->lists.given, &layer->lists.divergence};
     void *before[COUNT(unchanged)];
     for (size_t i = 0; i < COUNT(unchanged); i++)
         memcpy(before[i] = malloc(unchanged[i]->bytes), buffer_read(unchanged[i]), unchanged[i]->bytes);

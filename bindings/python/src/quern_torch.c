@@ -202,6 +202,8 @@ enum { LOGITS, LABELS, WEIGHT, VOCAB, REDUCTION, IGNORE_INDEX, SMOOTHING, Z_LOSS
     "Tensor labels, Tensor? weight, int vocab, int reduction, int ignore_index, float label_smoothing, float z_loss, " \
     "float softcap, bool strict, bool portable"
 
+#define DIVERGENCE "float inverse_temperature, Tensor ids, Tensor target_probs, int kind, bool has_tail"
+
 static void begin(struct call *call, const value *stack) {
     const tensor logits = (tensor)(uintptr_t)stack[LOGITS], labels = (tensor)(uintptr_t)stack[LABELS];
     const tensor weight = optional_of(stack[WEIGHT]);
@@ -415,6 +417,100 @@ static void policy_gradient(value *stack, uint64_t inputs, uint64_t outputs) {
     stack[0] = (value)(uintptr_t)grad;
 }
 
+/* ---- lists of columns ---- */
+
+/* ids [rows, count] in int64, and their numbers. */
+static void take_ids(struct call *call, tensor ids) {
+    int64_t *sizes, *strides;
+    expect(call, is_matrix(ids) && dtype_of(ids) == QUERN_INT64, "ids [rows, columns] in int64, side by side");
+    if (call->failed) return;
+    torch.sizes(ids, &sizes);
+    torch.strides(ids, &strides);
+    expect(call, sizes[0] == call->args.rows && (sizes[0] < 2 || strides[0] == sizes[1]), "ids of all rows of the logits, side by side");
+    call->args.given_count = sizes[1];
+    call->args.given_ids = data_of(ids);
+}
+
+static const float *take_list(struct call *call, value given, const char *expected) {
+    const tensor list = take(call, given);
+    int64_t *sizes, *strides;
+    expect(call, is_matrix(list) && dtype_of(list) == QUERN_F32, expected);
+    if (call->failed) return NULL;
+    torch.sizes(list, &sizes);
+    torch.strides(list, &strides);
+    expect(call, sizes[0] == call->args.rows && sizes[1] == call->args.given_count && (sizes[0] < 2 || strides[0] == sizes[1]), expected);
+    return data_of(list);
+}
+
+static void *make_list(struct call *call, int64_t columns, int32_t dtype, tensor *list) {
+    *list = make(call, 2, (int64_t[]){call->args.rows, columns}, dtype);
+    return *list ? data_of(*list) : NULL;
+}
+
+/* inverse_temperature, top_k, ids or none -> (ids of the largest, their log-probabilities, those of the ids) */
+static void log_probs(value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)inputs, (void)outputs;
+    struct call call;
+    tensor lists[3];
+    begin(&call, stack);
+    const tensor ids = optional_of(stack[FURTHER + 2]);
+    call.args.padded_vocab = 0;
+    call.args.inverse_temperature = (float)real_of(stack[FURTHER]);
+    call.args.top_k = (int64_t)stack[FURTHER + 1];
+    if (ids) take_ids(&call, take(&call, (value)(uintptr_t)ids));
+    call.args.top_ids = make_list(&call, call.args.top_k, TORCH_INT64, &lists[0]);
+    call.args.top_log_probs = make_list(&call, call.args.top_k, TORCH_F32, &lists[1]);
+    call.args.given_log_probs = make_list(&call, call.args.given_count, TORCH_F32, &lists[2]);
+    run(&call, quern_cross_entropy);
+    end(&call, "quern::log_probs");
+    for (int i = 0; i < 3; i++) stack[i] = (value)(uintptr_t)lists[i];
+}
+
+/* inverse_temperature, ids, targets, kind, has_tail, of all operators of divergences */
+static void begin_divergence(struct call *call, const value *stack) {
+    begin(call, stack);
+    call->args.inverse_temperature = (float)real_of(stack[FURTHER]);
+    take_ids(call, take(call, stack[FURTHER + 1]));
+    call->args.target_probs = take_list(call, stack[FURTHER + 2], "target probabilities in float32, one for each of the ids");
+    call->args.divergence_kind = (quern_divergence)stack[FURTHER + 3];
+    call->args.has_tail = flag_of(stack[FURTHER + 4]);
+}
+
+/* -> (divergence, log-probabilities of the ids, stats) */
+static void divergence(value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)inputs, (void)outputs;
+    struct call call;
+    tensor rows, list, stats;
+    begin_divergence(&call, stack);
+    call.args.padded_vocab = 0;
+    rows = make(&call, 1, &call.args.rows, TORCH_F32);
+    call.args.divergence = rows ? data_of(rows) : NULL;
+    call.args.given_log_probs = make_list(&call, call.args.given_count, TORCH_F32, &list);
+    call.args.stats = make_stats(&call, &stats);
+    run(&call, quern_cross_entropy);
+    end(&call, "quern::divergence");
+    stack[0] = (value)(uintptr_t)rows, stack[1] = (value)(uintptr_t)list, stack[2] = (value)(uintptr_t)stats;
+}
+
+/* log-probabilities, stats, grad_loss, grad_divergence -> the gradient of the logits */
+static void divergence_gradient(value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)inputs, (void)outputs;
+    enum { OWN = FURTHER + 5 };
+    struct call call;
+    tensor grad;
+    begin_divergence(&call, stack);
+    call.args.given_log_probs = (float *)(uintptr_t)take_list(&call, stack[OWN], "the log-probabilities of a forward pass");
+    take_stats(&call, stack[OWN + 1]);
+    call.args.grad_loss = take_upstream(&call, stack[OWN + 2], &call.args.grad_loss_stride);
+    call.args.grad_divergence = take_upstream(&call, stack[OWN + 3], &call.args.grad_divergence_stride);
+    call.args.grad = make_grad(&call, stack[LOGITS], &grad);
+    run(&call, quern_cross_entropy_gradient);
+    end(&call, "quern::divergence_gradient");
+    stack[0] = (value)(uintptr_t)grad;
+}
+
+/* ---- in place ---- */
+
 /* grad_scale -> loss: the gradient overwrites the logits. */
 static void cross_entropy_in_place(value *stack, uint64_t inputs, uint64_t outputs) {
     (void)inputs, (void)outputs;
@@ -491,6 +587,11 @@ static const struct {
     {"policy", "policy(Tensor logits, " OPTIONS ", float inverse_temperature) -> (Tensor, Tensor, Tensor)", policy},
     {"policy_gradient", "policy_gradient(Tensor logits, " OPTIONS
      ", float inverse_temperature, Tensor stats, Tensor grad_loss, Tensor grad_entropy) -> Tensor", policy_gradient},
+    {"log_probs", "log_probs(Tensor logits, " OPTIONS ", float inverse_temperature, int top_k, Tensor? ids) -> (Tensor, Tensor, Tensor)",
+     log_probs},
+    {"divergence", "divergence(Tensor logits, " OPTIONS ", " DIVERGENCE ") -> (Tensor, Tensor, Tensor)", divergence},
+    {"divergence_gradient", "divergence_gradient(Tensor logits, " OPTIONS ", " DIVERGENCE
+     ", Tensor log_probs, Tensor stats, Tensor grad_loss, Tensor grad_divergence) -> Tensor", divergence_gradient},
     {"cross_entropy_", "cross_entropy_(Tensor(a!) logits, " OPTIONS ", float grad_scale) -> Tensor", cross_entropy_in_place},
     {"cross_entropy_upstream_", "cross_entropy_upstream_(Tensor(a!) grad, Tensor grad_loss) -> ()", cross_entropy_upstream},
     {"cross_entropy_out",

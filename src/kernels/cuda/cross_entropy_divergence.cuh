@@ -42,20 +42,14 @@ static __device__ __forceinline__ void find_divergence(const quern_columns_probl
         problem.divergence[row] = finished.label < 0 ? 0.0f : (float)value;
     }
     if (problem.row_upstream) {
-        problem.row_upstream[row] = finished.label < 0 ? 0.0f : quern_row_divergence_upstream(&problem, row, divergence.other);
+        problem.row_upstream[row] = quern_row_divergence_upstream(&problem, row, divergence.other);
     }
 }
 
 template <int THREADS> static __device__ __forceinline__ void run_log_probs(const quern_columns_problem &problem) {
     const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x, row = block * (THREADS / 32) + threadIdx.x / 32;
     join_launches();
-    if (row >= problem.rows.rows) {
-        return;
-    }
-    if (keeps_columns(problem.rows, row)) {
-        if (problem.row_upstream) {
-            problem.row_upstream[row] = 0.0f;
-        }
+    if (row >= problem.rows.rows || keeps_columns(problem.rows, row)) {
         return;
     }
     const finished_row finished(problem.rows, row);

@@ -27,6 +27,10 @@ _all_outputs = torch.ops.quern.cross_entropy_outputs.default
 _gradient = torch.ops.quern.cross_entropy_gradient.default
 _policy = torch.ops.quern.policy.default
 _policy_gradient = torch.ops.quern.policy_gradient.default
+_log_probs = torch.ops.quern.log_probs.default
+_divergence = torch.ops.quern.divergence.default
+_divergence_gradient = torch.ops.quern.divergence_gradient.default
+_KINDS = {"forward_kl": _c.QUERN_KL_FORWARD, "reverse_kl": _c.QUERN_KL_REVERSE, "jensen_shannon": _c.QUERN_JENSEN_SHANNON}
 _over_logits = torch.ops.quern.cross_entropy_.default
 _late = torch.ops.quern.cross_entropy_upstream_.default
 
@@ -68,6 +72,14 @@ _fake("cross_entropy_gradient", lambda logits, *options: torch.empty_like(logits
 _fake("policy", lambda logits, *options: (
     *(logits.new_empty(logits.shape[:1], dtype=torch.float32) for _ in range(2)), _stats_like(logits)))
 _fake("policy_gradient", lambda logits, *options: torch.empty_like(logits, memory_format=torch.contiguous_format))
+_fake("log_probs", lambda logits, *options: (
+    logits.new_empty([logits.shape[0], options[-2]], dtype=torch.int64),
+    logits.new_empty([logits.shape[0], options[-2]], dtype=torch.float32),
+    logits.new_empty([logits.shape[0], 0 if options[-1] is None else options[-1].shape[1]], dtype=torch.float32)))
+_fake("divergence", lambda logits, *options: (
+    logits.new_empty(logits.shape[:1], dtype=torch.float32), logits.new_empty(options[11].shape, dtype=torch.float32),
+    _stats_like(logits)))
+_fake("divergence_gradient", lambda logits, *options: torch.empty_like(logits, memory_format=torch.contiguous_format))
 _fake("cross_entropy_", lambda logits, *options: _loss_like(logits, options[3]))
 _fake("cross_entropy_upstream_", lambda grad, grad_loss: None)
 _fake("cross_entropy_out", lambda logits, *options, loss, grad: None)
@@ -104,6 +116,22 @@ def _policy_backward(ctx, of_log_prob, of_entropy, _):
     return _policy_gradient(logits, labels, None, *ctx.options, stats, -of_log_prob, of_entropy), *(None,) * 11
 
 
+def _save_divergence(ctx, inputs, output) -> None:
+    logits, labels, _, *options = inputs
+    ctx.options = options[:9]
+    ids, targets, ctx.kind, ctx.has_tail = options[9:]
+    ctx.save_for_backward(logits, labels, ids, targets, *output[1:])
+    ctx.mark_non_differentiable(*output[1:])
+
+
+def _divergence_backward(ctx, upstream, *_):
+    _refuse_second()
+    logits, labels, ids, targets, log_probs, stats = ctx.saved_tensors
+    no_loss = upstream.new_zeros(1).expand(upstream.shape[0])
+    return _divergence_gradient(logits, labels, None, *ctx.options, ids, targets, ctx.kind, ctx.has_tail, log_probs, stats, no_loss,
+                                upstream), *(None,) * 15
+
+
 def _refuse_second() -> None:
     """Asks itself, since once_differentiable takes longer than the gradient of a small call."""
     if torch.is_grad_enabled():
@@ -113,6 +141,7 @@ def _refuse_second() -> None:
 for _name in ("cross_entropy", "cross_entropy_outputs"):
     torch.library.register_autograd(f"quern::{_name}", _backward, setup_context=_save)
 torch.library.register_autograd("quern::policy", _policy_backward, setup_context=_save_policy)
+torch.library.register_autograd("quern::divergence", _divergence_backward, setup_context=_save_divergence)
 
 
 class _CrossEntropy(torch.autograd.Function):
@@ -316,6 +345,79 @@ def log_prob_and_entropy(logits: torch.Tensor, labels: torch.Tensor, *, temperat
     except RuntimeError as failure:
         raise quern.translated(failure) from None
     return log_prob.reshape(labels.shape), entropy.reshape(labels.shape)
+
+
+def _any_labels(logits: torch.Tensor) -> torch.Tensor:
+    """For calls that need none: a row is skipped without."""
+    return torch.zeros(logits.shape[:-1], dtype=torch.int32, device=logits.device)
+
+
+def _plain_options(logits: torch.Tensor, temperature: float, softcap: float, vocab: Optional[int]):
+    """The rows, and the arguments up to the inverse temperature."""
+    rows, flat = _rows(logits, _any_labels(logits))
+    columns = rows.shape[1] if vocab is None else vocab
+    if not 0 < columns <= rows.shape[1]:
+        _fail(_c.QUERN_INVALID_SHAPE, f"vocab is {columns}: expected 1 to the {rows.shape[1]} columns of the logits")
+    if not temperature > 0:
+        _fail(_c.QUERN_INVALID_ARGUMENT, f"temperature is {temperature}: expected a number above 0")
+    if not torch.compiler.is_compiling():
+        follow_threads()
+    return rows, (flat, None, columns, _c.QUERN_REDUCTION_NONE, -100, 0.0, 0.0, softcap, False, False, 1 / temperature)
+
+
+def _lists(given: torch.Tensor, name: str, logits: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """[rows, columns] of the dtype."""
+    if given.dim() != logits.dim() or given.shape[:-1] != logits.shape[:-1] or given.device != logits.device:
+        _fail(_c.QUERN_INVALID_SHAPE, f"{name} has the shape {list(given.shape)} on {given.device} and logits {list(logits.shape)} on "
+              f"{logits.device}: expected [..., columns] and [..., vocab]")
+    return given.detach().reshape(-1, given.shape[-1]).to(dtype).contiguous()
+
+
+def top_log_probs(logits: torch.Tensor, k: int, *, temperature: float = 1.0, softcap: float = 0.0,
+                  vocab: Optional[int] = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """(log_probs, ids), [..., k] each: the k <= 32 largest columns of softmax(logits / temperature), the largest first and of equal logits
+    the lower id first; without gradients.  A row with fewer columns above -infinity has ids of -1.
+    """
+    rows, arguments = _plain_options(logits, temperature, softcap, vocab)
+    try:
+        ids, log_probs, _ = _log_probs(rows.detach(), *arguments, k, None)
+    except RuntimeError as failure:
+        raise quern.translated(failure) from None
+    return log_probs.reshape(*logits.shape[:-1], k), ids.reshape(*logits.shape[:-1], k)
+
+
+def log_probs_of(logits: torch.Tensor, ids: torch.Tensor, *, temperature: float = 1.0, softcap: float = 0.0,
+                 vocab: Optional[int] = None) -> torch.Tensor:
+    """The log-probabilities of the columns ids [..., n] of logits [..., vocab], without gradients; -infinity for an id that is no
+    column, as -1.
+    """
+    rows, arguments = _plain_options(logits, temperature, softcap, vocab)
+    try:
+        *_, log_probs = _log_probs(rows.detach(), *arguments, 0, _lists(ids, "ids", logits, torch.int64))
+    except RuntimeError as failure:
+        raise quern.translated(failure) from None
+    return log_probs.reshape(ids.shape)
+
+
+def divergence(logits: torch.Tensor, ids: torch.Tensor, target_probs: torch.Tensor, *, kind: str = "forward_kl", tail: bool = True,
+               temperature: float = 1.0, softcap: float = 0.0, vocab: Optional[int] = None) -> torch.Tensor:
+    """How far softmax(logits / temperature) is from the probabilities target_probs [..., n] of the columns ids [..., n], for each row,
+    with the gradient of the logits: distillation from a teacher's largest tokens, or a penalty against a reference.
+
+    kind: "forward_kl", "reverse_kl" or "jensen_shannon" (docs/cross_entropy.md).  tail: all other columns are one more outcome; else
+    they do not count.  The ids of a row are distinct; one that is no column has the probability 0.
+    """
+    if kind not in _KINDS:
+        _fail(_c.QUERN_INVALID_ARGUMENT, f"kind is {kind!r}: expected {', '.join(map(repr, _KINDS))}")
+    rows, arguments = _plain_options(logits, temperature, softcap, vocab)
+    lists = _lists(ids, "ids", logits, torch.int64), _lists(target_probs, "target_probs", logits, torch.float32)
+    if lists[0].shape != lists[1].shape:
+        _fail(_c.QUERN_INVALID_SHAPE, f"target_probs has the shape {list(target_probs.shape)} and ids {list(ids.shape)}: expected the same")
+    try:
+        result, *_ = _divergence(rows, *arguments, *lists, _KINDS[kind], tail)
+    except RuntimeError as failure:
+        raise quern.translated(failure) from None
+    return result.reshape(logits.shape[:-1])
 
 
 class _Linear(torch.autograd.Function):
