@@ -61,7 +61,7 @@ static double logit_of(const struct lists_case *c, int64_t row, int64_t column) 
     case WITH_INFINITY: return column == c->vocab / 3 ? (double)INFINITY : x;
     case ZEROS: return column % 3 == 2 ? -1 : column % 2 ? 0.0 : -0.0;
     case CONFIDENT: return column == c->vocab / 2 ? 30 : x;
-    case NEGATIVE: return x - 40;
+    case NEGATIVE: return x / 5 - 1;
     default: return x * (c->spread != 0 ? c->spread : 1);
     }
 }
