@@ -13,7 +13,8 @@
 #include "harness/machine.h"
 
 static const struct subject *const subjects[] = {
-    &cross_entropy_subject, &few_rows_subject, &adam_subject, &quantize_subject, &barrier_subject, &ragged_all_to_all_subject,
+    &cross_entropy_subject, &few_rows_subject, &lists_subject, &adam_subject, &quantize_subject, &barrier_subject,
+    &ragged_all_to_all_subject,
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };

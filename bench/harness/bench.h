@@ -36,7 +36,7 @@ struct subject {
     void (*self_test)(void);                       /* calls check and state_bytes */
 };
 
-extern const struct subject cross_entropy_subject, few_rows_subject, adam_subject, quantize_subject, barrier_subject,
+extern const struct subject cross_entropy_subject, few_rows_subject, lists_subject, adam_subject, quantize_subject, barrier_subject,
     ragged_all_to_all_subject;
 
 /* Ends the program with status 2 and a message about its command line. */

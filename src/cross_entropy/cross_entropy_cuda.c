@@ -209,7 +209,7 @@ static quern_status plan_split(struct launches *launches, struct quern_cross_ent
 static quern_status does_all(struct quern_cross_entropy_call *call, bool *all) {
     const struct quern_ready_kernel *rows;
     *all = false;
-    if (call->tasks != QUERN_ALL_TASKS || !call->problem.rows || quern_cross_entropy_wants_slopes(call)) return QUERN_OK;
+    if (call->tasks != QUERN_ALL_TASKS || !call->problem.rows) return QUERN_OK;
     quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
     if (status != QUERN_OK || !quern_cross_entropy_serves_call(rows->kernel)) return status;
     const int64_t warps = rows->kernel->cuda.threads / 32;

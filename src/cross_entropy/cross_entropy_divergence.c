@@ -87,7 +87,7 @@ void quern_cross_entropy_write_listed(const struct quern_columns_problem *proble
     const int64_t count = problem->given_count;
     listed.gradient = quern_row_gradient(&problem->rows, row, listed.label, &listed.stats, &listed.values);
     if (listed.values.is_infinite || isnan(listed.values.sum)) return;  /* a skipped row has the stats of no columns */
-    if (isnan(problem->row_upstream[row]) || listed.gradient.kind == QUERN_GRADIENT_NAN) return;
+    if (listed.gradient.kind == QUERN_GRADIENT_NAN) return;
     const float *logits = problem->own_logits + row * (count + 1);
     write_column(&listed, listed.label, -1, logits[count]);
     for (int64_t i = 0; i < count; i++)

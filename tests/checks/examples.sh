@@ -142,6 +142,7 @@ expect "rank 3 saw the sum 10 and is rank 1 of its half" $programs/examples/barr
 expect "loss 10.3735" $programs/examples/cross_entropy
 expect "of sm_121: runs on a CUDA device" $programs/examples/kernel_pack build/test_example.qpack cpu
 expect "after 400 steps the mean reward is above 0.85" $programs/examples/policy_gradient
+expect "after 300 steps the mean divergence is below 0.001" $programs/examples/distillation
 expect "portable  0xB021DB33D52E3173$" $programs/examples/portable_bits
 expect "loss 6.9078 .* with 6 products; gradient of the first label's weight -0.333" $programs/examples/linear_cross_entropy
 expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" $programs/examples/loss_scaling

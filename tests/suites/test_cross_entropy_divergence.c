@@ -439,6 +439,37 @@ Test(cross_entropy_divergence, leaves_the_largest_columns) {
     check_results(&s, buffer_read(&m.divergence), buffer_read(&m.grad));
 }
 
+/* On a GPU nothing is written for a bad row, not even from what another call left in the workspace; on a CPU the call is refused. */
+Test(cross_entropy_divergence, of_strict_labels) {
+    enum { BAD = 6 };
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    struct scene s;
+    struct memory m CLOSED_BY(close_memory);
+    size_t bytes;
+    make_scene(&s, &(const struct divergence_case){.dtype = QUERN_F32, .vocab = 50, .given = 5, .seed = 4000});
+    open_memory(&m, &device, &s);
+    OPEN_BUFFER(report, &device, sizeof(quern_cross_entropy_report), 8, NULL);
+    quern_cross_entropy_args args = args_of(&s, &m);
+    args.stats = NULL, args.report = report.data;
+    check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
+    OPEN_BUFFER(workspace, &device, bytes, 16, NULL);
+    check_ok(quern_cross_entropy(device.quern, &args, workspace.data, bytes, device.stream));
+    check(!holds_pattern(buffer_read(&m.grad), 4), "no gradient");
+    OPEN_BUFFER(grad, &device, m.grad.bytes, 4, NULL);
+    OPEN_BUFFER(divergence, &device, m.divergence.bytes, 4, NULL);
+    s.labels[BAD] = 1000;
+    buffer_write(&m.labels, s.labels);
+    args.grad = grad.data, args.divergence = divergence.data, args.strict_labels = 1;
+    const quern_status expected = device.kind == QUERN_CPU ? QUERN_INVALID_ARGUMENT : QUERN_OK;
+    check_status(quern_cross_entropy(device.quern, &args, workspace.data, bytes, device.stream), expected);
+    const float *found = buffer_read(&grad), *divergences = buffer_read(&divergence);
+    for (int row = 0; row < ROWS; row++) {
+        const bool is_kept = device.kind == QUERN_CPU || row == BAD;
+        check(holds_pattern(found + row * s.stride, (size_t)s.c.vocab * sizeof *found) == is_kept, "the gradient of row %d", row);
+        check(holds_pattern(divergences + row, sizeof *divergences) == is_kept, "the divergence of row %d", row);
+    }
+}
+
 Test(cross_entropy_divergence, what_cannot_be) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     struct scene s;

@@ -138,18 +138,17 @@ template <int THREADS> static __device__ __forceinline__ void join_warps(warp_to
 #pragma unroll 1
     for (int i = 1; i < THREADS / 32; i++) {
         const top_entry theirs = block.of_warp[i][lane];
-        top.add(theirs, lane < top.count && theirs.id != LAST_ID);
+        top.add(theirs, lane < top.count);
     }
 }
 
 template <int THREADS>
 static __device__ __forceinline__ void find_in_row(const quern_columns_problem &problem, int64_t row, block_top<THREADS> &block) {
-    const bool skipped = is_skipped(problem.rows, label_of(problem.rows, row));
     const searched_row searched(problem, row);
     const int64_t count = problem.given_count, label = label_of(problem.rows, row);
     for (int64_t i = threadIdx.x; i < count + (problem.own_logits ? 1 : 0); i += THREADS) {
         const int64_t id = i < count ? problem.given_ids[row * count + i] : label, column = id - searched.first_column;
-        const bool is_here = !skipped && id >= 0 && (uint64_t)column < (uint64_t)searched.columns;
+        const bool is_here = (uint64_t)column < (uint64_t)searched.columns;
         const float logit = is_here ? searched.any(column) : -INFINITY_F32;
         if (i < count && !problem.has_log_probs) {
             problem.given_log_probs[row * count + i] = logit;
@@ -162,7 +161,7 @@ static __device__ __forceinline__ void find_in_row(const quern_columns_problem &
         return;
     }
     warp_top top(problem.top_k);
-    if (!skipped) {
+    if (!is_skipped(problem.rows, label)) {
         constexpr int64_t tile = 32 * COLUMNS_AT_ONCE;
         searched.search(top, threadIdx.x / 32 * tile, THREADS / 32 * tile);
     }

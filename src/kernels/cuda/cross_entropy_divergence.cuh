@@ -85,7 +85,7 @@ struct listed_row {
     __device__ __forceinline__ void write(const quern_columns_problem &problem, int64_t row, int64_t id, double target,
                                           float logit) const {
         const int64_t column = id - problem.rows.first_column;
-        if (id < 0 || (uint64_t)column >= (uint64_t)problem.rows.vocab) {
+        if ((uint64_t)column >= (uint64_t)problem.rows.vocab) {
             return;
         }
         float slope = 1.0f;
@@ -124,7 +124,7 @@ template <int THREADS> static __device__ __forceinline__ void run_listed(const q
     }
     listed_row listed = {finished_row(problem.rows, row)};
     const finished_row &finished = listed.finished;
-    if (finished.values.is_infinite || isnan(finished.values.sum) || isnan(problem.row_upstream[row])) {
+    if (finished.values.is_infinite || isnan(finished.values.sum)) {
         return;
     }
     listed.gradient = quern_row_gradient(&problem.rows, row, finished.label, &finished.stats, &finished.values);
