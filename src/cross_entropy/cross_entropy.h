@@ -147,6 +147,14 @@ size_t quern_cross_entropy_needs(const quern_device *device, int threads, enum q
 /* Fills in the rest of a call that has its device, step and checked arguments.  The workspace is as large as needed. */
 void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace);
 
+/* Runs the tasks of an initialised call on its device. */
+quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call);
+
+/* ---- cross_entropy_rows.c ---- */
+
+/* Moves the pointers of a call's problems past its first rows, but not those of the workspace: stats and parts. */
+void quern_cross_entropy_skip_rows(struct quern_cross_entropy_call *call, int64_t rows);
+
 /* Whether lists of columns are wanted, and the step takes part in them. */
 bool quern_cross_entropy_wants_columns(const struct quern_cross_entropy_call *call);
 
@@ -155,14 +163,6 @@ bool quern_cross_entropy_wants_slopes(const struct quern_cross_entropy_call *cal
 
 /* The rows of a call take what a divergence adds to their upstream gradients from the workspace. */
 void quern_cross_entropy_place_upstream(struct quern_cross_entropy_call *call);
-
-/* Runs the tasks of an initialised call on its device. */
-quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call);
-
-/* ---- cross_entropy_rows.c ---- */
-
-/* Moves the pointers of a call's problems past its first rows, but not those of the workspace: stats and parts. */
-void quern_cross_entropy_skip_rows(struct quern_cross_entropy_call *call, int64_t rows);
 
 /* ---- cross_entropy_select.c: the choice of a kernel for a stage of a call ---- */
 

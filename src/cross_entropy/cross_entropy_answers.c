@@ -271,10 +271,11 @@ static bool lists_are_wrong(const struct memory *memory, bool has_log_probs, str
         const int row = i / COLUMNS, place = i % COLUMNS, id = top_id(row, place);
         const double below = has_log_probs ? lse(row) : 0, top = logit(row, id) - below;
         const double given = place ? (double)-INFINITY : logit(row, given_id(row, 0)) - below;
-        const bool is_given = place ? (double)memory->given[i] == given : fabs((double)memory->given[i] - given) <= FEW_ULPS * fabs(given);
+        const double got = (double)memory->given[i];
+        const bool is_given = place ? got == given : fabs(got - given) <= FEW_ULPS * fabs(given);
         if (memory->top_ids[i] == id && fabs((double)memory->top[i] - top) <= FEW_ULPS * fabs(top) && is_given) continue;
-        quern_text_add(why, "column %d of row %d is %lld with %g, expected %d with %g, or the given one with %g is wrong", place, row,
-                       (long long)memory->top_ids[i], (double)memory->top[i], id, top, (double)memory->given[i]);
+        quern_text_add(why, "column %d of row %d is %lld with %g, expected %d with %g, or the given one with %g is wrong", place,
+                       row, (long long)memory->top_ids[i], (double)memory->top[i], id, top, got);
         return true;
     }
     return false;

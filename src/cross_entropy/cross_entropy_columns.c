@@ -3,8 +3,8 @@
  * first while the logits are there, which the gradient may replace, and then from the sums of the row.
  *
  * The kernels know the largest logit of each piece of 4,096 columns.  Of these maxima the one with the last place of the list is a
- * floor: only pieces that reach it are searched.  Their logits are compared as integers, which any CPU does many at a time: flipping
- * the lower bits of a negative one gives integers in the order of the numbers.
+ * floor: only pieces that reach it are searched.  Their logits are compared as integers, which any CPU does many at a time:
+ * flipping the lower bits of a negative one gives integers in the order of the numbers.
  */
 #include "cross_entropy/cross_entropy.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels/cross_entropy_scratch.h"
+#include "os/integers.h"
 #include "runtime/dtype.h"
 #include "runtime/storage.h"
 
@@ -49,7 +50,8 @@ enum { VECTOR = 16, TOGETHER = 4 * VECTOR, BLOCK = 4 * TOGETHER };
         lanes_of_##bits found = {0}; \
         for (const char *end = logits + BLOCK; logits < end; logits += TOGETHER) \
             found |= above_##bits(logits, limit, has_negative) | above_##bits(logits + VECTOR, limit, has_negative) | \
-                     above_##bits(logits + 2 * VECTOR, limit, has_negative) | above_##bits(logits + 3 * VECTOR, limit, has_negative); \
+                     above_##bits(logits + 2 * VECTOR, limit, has_negative) | \
+                     above_##bits(logits + 3 * VECTOR, limit, has_negative); \
         return is_any_of_##bits(found); \
     } \
     static bool passes_##bits(const char *logits, int32_t limit, bool is_block) { \
@@ -160,7 +162,7 @@ static void take_columns(struct search *search, int64_t column, int64_t end) {
 static void for_each_piece(struct search *search, const float *maxima,
                            void (*body)(struct search *search, int64_t column, int64_t end, int32_t largest)) {
     for (int64_t first = 0; first < search->columns; first += QUERN_CPU_PART_COLUMNS, maxima += QUERN_CPU_PART_PIECES) {
-        const int64_t rest = search->columns - first, end_of_part = first + (rest < QUERN_CPU_PART_COLUMNS ? rest : QUERN_CPU_PART_COLUMNS);
+        const int64_t end_of_part = first + quern_smaller(search->columns - first, QUERN_CPU_PART_COLUMNS);
         const float *maximum = maxima;
         for (int64_t column = first, end; column < end_of_part; column = quern_piece_next(end, search->label)) {
             end = quern_piece_end(column, search->columns, search->label);
@@ -198,7 +200,8 @@ static void find_top(const struct quern_columns_problem *problem, int64_t row, c
     const int64_t label = quern_row_label(rows, row), here = label - rows->first_column;
     const bool is_apart = !rows->portable_bits && here >= 0 && here < rows->vocab;
     struct search search = {logits, rows->vocab, rows->first_column, is_apart ? here : -1, dtype, is_wide(dtype),
-                            key_of(dtype, -INFINITY) - (rows->softcap != 0), {.most = problem->top_k}}; /* it makes infinities finite */
+                            key_of(dtype, -INFINITY) - (rows->softcap != 0),  /* which makes infinities finite */
+                            {.most = problem->top_k}};
     if (label >= 0 && maxima) take_pieces(&search, maxima);
     else if (label >= 0) take_columns(&search, 0, rows->vocab);
     for (int64_t i = 0; i < problem->top_k; i++) {
@@ -268,7 +271,8 @@ static void finish_top(const struct row_sums *sums) {
     join_top(sums, &top);
     for (int64_t i = 0; i < count; i++) {
         const bool is_here = i < top.count;
-        const float log_prob = log_prob_of(sums, is_here ? top.ids[i] : -1, is_here ? logit_of(QUERN_F32, top.keys[i]) : -INFINITY, is_here);
+        const float logit = is_here ? logit_of(QUERN_F32, top.keys[i]) : -INFINITY;
+        const float log_prob = log_prob_of(sums, is_here ? top.ids[i] : -1, logit, is_here);
         problem->top_ids[sums->row * count + i] = is_here && sums->label >= 0 && log_prob > -INFINITY ? top.ids[i] : -1;
         problem->top_log_probs[sums->row * count + i] = log_prob;
     }

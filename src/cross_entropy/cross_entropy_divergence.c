@@ -75,7 +75,8 @@ static void write_column(const struct listed_row *listed, int64_t id, double tar
         .is_label = id == listed->label, .target = target, .y = y,
         .log_prob = quern_row_log_prob(&listed->stats, &listed->values, id == listed->label, y),
         .weight = rows->class_weights ? (double)rows->class_weights[column] : 1, .softcap_slope = 1 / (ratio * ratio)};
-    const float value = (float)quern_listed_gradient(problem, listed->row, &listed->gradient, &listed->stats, &listed->divergence, &one);
+    const float value = (float)quern_listed_gradient(problem, listed->row, &listed->gradient, &listed->stats, &listed->divergence,
+                                                     &one);
     char *grad = (char *)rows->grad + (size_t)(listed->row * rows->grad_stride + column) * quern_dtype_bytes(dtype);
     quern_storage_narrow(dtype, &value, 1, false, grad, NULL);
 }

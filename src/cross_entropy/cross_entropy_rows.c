@@ -1,4 +1,7 @@
-/* A part of the rows of a call, which is served after others.  Called by cross_entropy_cpu.c and linear_cross_entropy.c. */
+/*
+ * What the stages ask of a call: a part of its rows, which is served after others, and whether lists of columns are wanted.
+ * Called by both backends and linear_cross_entropy.c.
+ */
 #include "cross_entropy/cross_entropy.h"
 
 static void *at_row(const void *matrix, int64_t row, int64_t stride, size_t bytes) {
@@ -33,4 +36,22 @@ void quern_cross_entropy_skip_rows(struct quern_cross_entropy_call *call, int64_
     problem->log_prob = at_row(problem->log_prob, rows, 1, sizeof(float));
     problem->entropy = at_row(problem->entropy, rows, 1, sizeof(float));
     problem->argmax = at_row(problem->argmax, rows, 1, sizeof(int64_t));
+}
+
+/* ---- lists of columns ---- */
+
+bool quern_cross_entropy_wants_columns(const struct quern_cross_entropy_call *call) {
+    const bool takes_part = call->step != QUERN_STEP_GRADIENT && call->step != QUERN_STEP_UPSTREAM;
+    const bool is_wanted = call->columns.top_k || call->columns.given_count || call->columns.divergence;
+    return takes_part && (call->tasks & QUERN_RUN_ROWS) && is_wanted;
+}
+
+bool quern_cross_entropy_wants_slopes(const struct quern_cross_entropy_call *call) {
+    return (call->tasks & QUERN_RUN_ROWS) && call->columns.row_upstream;
+}
+
+void quern_cross_entropy_place_upstream(struct quern_cross_entropy_call *call) {
+    if (!call->columns.row_upstream) return;
+    call->problem.grad_log_prob = call->columns.row_upstream;
+    call->problem.grad_log_prob_stride = 1;
 }

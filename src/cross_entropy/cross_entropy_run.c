@@ -186,22 +186,6 @@ static struct quern_columns_problem columns_of(const struct quern_cross_entropy_
     };
 }
 
-bool quern_cross_entropy_wants_columns(const struct quern_cross_entropy_call *call) {
-    const bool takes_part = call->step != QUERN_STEP_GRADIENT && call->step != QUERN_STEP_UPSTREAM;
-    const bool is_wanted = call->columns.top_k || call->columns.given_count || call->columns.divergence;
-    return takes_part && (call->tasks & QUERN_RUN_ROWS) && is_wanted;
-}
-
-bool quern_cross_entropy_wants_slopes(const struct quern_cross_entropy_call *call) {
-    return (call->tasks & QUERN_RUN_ROWS) && call->columns.row_upstream;
-}
-
-void quern_cross_entropy_place_upstream(struct quern_cross_entropy_call *call) {
-    if (!call->columns.row_upstream) return;
-    call->problem.grad_log_prob = call->columns.row_upstream;
-    call->problem.grad_log_prob_stride = 1;
-}
-
 void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace) {
     const struct layout layout = lay_out(call->device, call->threads, call->step, &call->args);
     fill_problem(call, &layout, workspace);

@@ -20,7 +20,8 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const int64_t shard_rows = (call->step == QUERN_STEP_COMBINE ? call->shard_count : 1) * rows;
     const char *const nodes = quern_cross_entropy_has_nodes(args) ? "-oi--" : "-----";
     const int64_t top_k = args->top_k, given_count = args->given_count;
-    const char *const top = top_k ? "ooo--" : "-----", *const given = !given_count ? "-----" : args->grad_divergence ? "oooi-" : "ooo--";
+    const char *const top = top_k ? "ooo--" : "-----";
+    const char *const given = !given_count ? "-----" : args->grad_divergence ? "oooi-" : "ooo--";
     const int64_t of_divergence = args->grad_divergence_stride;
     const bool is_later = args->grad_divergence && given_count;
     const char *const given_ids = is_later ? "iiii-" : given_count ? "iii--" : "-----";

@@ -131,7 +131,8 @@ static quern_status check_loss(const struct linear_call *call, size_t bytes) {
 }
 
 /* The lists of a chunk: those of this shard are written for the gather, and all of them are read after it. */
-static void place_columns(const struct linear_call *call, enum quern_cross_entropy_step step, struct quern_columns_problem *columns) {
+static void place_columns(const struct linear_call *call, enum quern_cross_entropy_step step,
+                          struct quern_columns_problem *columns) {
     if (step == QUERN_STEP_STATS) {
         columns->top_ids = inside(call, call->offsets.own_ids);
         columns->top_log_probs = inside(call, call->offsets.own_logits);

@@ -15,7 +15,7 @@ struct quern_columns_problem {
     struct quern_cross_entropy_problem rows;  /* with stats for all stages but the first, and the caller's upstream gradients */
     int64_t logits_dtype;              /* quern_dtype */
 
-    /* Lists of each row, counted over all shards; -1: no column.  The first stage writes logits in the place of log-probabilities. */
+    /* Lists of each row, counted over all shards; -1: no column.  The first stage writes logits where log-probabilities go. */
     int64_t top_k, given_count;        /* 0: not wanted */
     int64_t *top_ids;                  /* [rows, top_k] */
     float *top_log_probs;
@@ -50,7 +50,8 @@ QUERN_FUNCTION void quern_columns_take_rows(struct quern_columns_problem *column
 }
 
 /* Of a column with this y, in fp32; that of the label's column has the bits of the output log_prob. */
-QUERN_FUNCTION float quern_row_log_prob(const quern_row_stats *stats, const struct quern_row_values *values, bool is_label, float y) {
+QUERN_FUNCTION float quern_row_log_prob(const quern_row_stats *stats, const struct quern_row_values *values, bool is_label,
+                                        float y) {
     if (values->is_infinite) return -INFINITY;
     if (isnan(values->sum)) return NAN;
     if (is_label) return (float)(0 - values->of_label);
@@ -123,7 +124,8 @@ struct quern_listed_column {
 /* The gradient of such a column, from those of all outputs. */
 QUERN_FUNCTION double quern_listed_gradient(const struct quern_columns_problem *problem, int64_t row,
                                             const struct quern_row_gradient *gradient, const quern_row_stats *stats,
-                                            const struct quern_row_divergence *divergence, const struct quern_listed_column *column) {
+                                            const struct quern_row_divergence *divergence,
+                                            const struct quern_listed_column *column) {
     const double distance = (double)column->y - stats->origin, q = quern_fixed_exp((double)column->log_prob);
     double of_row = gradient->label, of_divergence = q * divergence->other;
     if (!column->is_label) {

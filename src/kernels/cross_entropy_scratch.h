@@ -24,7 +24,7 @@ enum { QUERN_CROSS_ENTROPY_BLOCK = 4096, QUERN_CPU_SCRATCH_PART = QUERN_CPU_PART
 /* The most pieces of a part. */
 enum { QUERN_CPU_PART_PIECES = QUERN_CPU_PART_COLUMNS / QUERN_CROSS_ENTROPY_BLOCK + 1 };
 
-/* The end of the piece that begins at a column, and the start of the next one.  apart: the label's column; -1: pieces are blocks. */
+/* The end of the piece that begins at a column, and the start of the next.  apart: the label's column; -1: pieces are blocks. */
 static inline int64_t quern_piece_end(int64_t column, int64_t vocab, int64_t apart) {
     int64_t end = (column / QUERN_CROSS_ENTROPY_BLOCK + 1) * QUERN_CROSS_ENTROPY_BLOCK;
     if (end > vocab) end = vocab;

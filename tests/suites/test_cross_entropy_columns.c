@@ -17,7 +17,8 @@ static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
 enum placement { NO_GRAD, IN_PLACE, OUT_OF_PLACE };
 
 /* Kinds of rows: normal logits, few values, one value, ascending, descending, and normal ones beside what the name says. */
-enum kind { NORMAL, TIED, EQUAL, ASCENDING, DESCENDING, MASKED, ALL_MASKED, WITH_NAN, WITH_INFINITY, ZEROS, CONFIDENT, NEGATIVE, KINDS };
+enum kind { NORMAL, TIED, EQUAL, ASCENDING, DESCENDING, MASKED, ALL_MASKED, WITH_NAN, WITH_INFINITY, ZEROS, CONFIDENT, NEGATIVE,
+            KINDS };
 
 enum { MOST_SHARDS = 4, IGNORED = -100, IGNORED_ROW = 3, BAD_ROW = 5 };
 
@@ -315,8 +316,8 @@ Test(cross_entropy_columns, of_all_widths) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     const int64_t widths[] = {1, 2, 7, 31, 32, 33, 63, 65, 127, 129, 255, 256, 257, 511, 513};
     for (size_t i = 0; i < COUNT(widths); i++)
-        CHECK(.dtype = dtypes[i % 3], .rows = 5, .kinds = 2, .vocab = widths[i], .top_k = 1 + (int64_t)(5 * i) % 32, .given_count = 8,
-              .placement = (enum placement)(i % 3), .seed = 200 + i);
+        CHECK(.dtype = dtypes[i % 3], .rows = 5, .kinds = 2, .vocab = widths[i], .top_k = 1 + (int64_t)(5 * i) % 32,
+              .given_count = 8, .placement = (enum placement)(i % 3), .seed = 200 + i);
 }
 
 /* A row of several parts, which several threads share, and rows that they do not. */
@@ -332,8 +333,8 @@ Test(cross_entropy_columns, of_long_rows) {
 Test(cross_entropy_columns, of_long_shards) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (int i = 0; i < 2; i++)
-        CHECK(.dtype = dtypes[2 * i], .rows = 2, .vocab = test_size(60001, 20001), .top_k = 3, .given_count = 2, .is_portable = i == 1,
-              .shards = 2, .seed = 350 + (uint64_t)i);
+        CHECK(.dtype = dtypes[2 * i], .rows = 2, .vocab = test_size(60001, 20001), .top_k = 3, .given_count = 2,
+              .is_portable = i == 1, .shards = 2, .seed = 350 + (uint64_t)i);
 }
 
 Test(cross_entropy_columns, of_shards) {
@@ -352,8 +353,8 @@ Test(cross_entropy_columns, with_portable_bits) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (size_t d = 0; d < COUNT(dtypes); d++)
         for (int shards = 0; shards < 4; shards += 3)
-            CHECK(.dtype = dtypes[d], .rows = KINDS, .kinds = KINDS, .vocab = 530, .top_k = 9, .given_count = 20, .is_portable = true,
-                  .placement = IN_PLACE, .has_temperatures = d == 1, .shards = shards, .seed = 500 + d);
+            CHECK(.dtype = dtypes[d], .rows = KINDS, .kinds = KINDS, .vocab = 530, .top_k = 9, .given_count = 20,
+                  .is_portable = true, .placement = IN_PLACE, .has_temperatures = d == 1, .shards = shards, .seed = 500 + d);
 }
 
 /* One list without the other, whose pointers mean nothing then. */
@@ -416,7 +417,8 @@ Test(cross_entropy_columns, of_strict_labels) {
         if (device.kind == QUERN_CUDA && row != BAD_ROW) check_row(&lists, row, ids, top, given);
         else check(holds_pattern(ids + of_top, (size_t)c.top_k * sizeof *ids) &&
                        holds_pattern(top + of_top, (size_t)c.top_k * sizeof *top) &&
-                       holds_pattern(given + of_given, (size_t)c.given_count * sizeof *given), "the lists of row %d were written", (int)row);
+                       holds_pattern(given + of_given, (size_t)c.given_count * sizeof *given),
+                   "the lists of row %d were written", (int)row);
     }
 }
 
@@ -457,7 +459,8 @@ Test(cross_entropy_columns, of_shards_with_any_lists) {
 /* Each list of the shards is required, aligned, and apart from what is written. */
 Test(cross_entropy_columns, shards_need_their_lists) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
-    const struct lists_case c = {.dtype = QUERN_F32, .rows = 2, .vocab = 40, .top_k = 2, .given_count = 2, .shards = 2, .seed = 950};
+    const struct lists_case c = {.dtype = QUERN_F32, .rows = 2, .vocab = 40, .top_k = 2, .given_count = 2, .shards = 2,
+                                 .seed = 950};
     struct lists lists CLOSED_BY(free_lists);
     struct results r CLOSED_BY(close_results);
     size_t bytes;

@@ -149,8 +149,8 @@ static void check_gradient(const struct scene *s, int64_t row, const void *grad)
         const double found = dtype_load(c->dtype, grad, row * s->stride + column);
         check(found >= dtype_round(c->dtype, expected - error) && found <= dtype_round(c->dtype, expected + error),
               "gradient [%lld][%lld] is %.9g instead of %.9g (%.3g of the divergence): %s, kind %d, way %d, tail %d, seed %llu",
-              (long long)row, (long long)column, found, expected, own, quern_dtype_name(c->dtype), (int)c->kind, c->way, c->has_tail,
-              (unsigned long long)c->seed);
+              (long long)row, (long long)column, found, expected, own, quern_dtype_name(c->dtype), (int)c->kind, c->way,
+              c->has_tail, (unsigned long long)c->seed);
     }
 }
 
@@ -175,7 +175,8 @@ static void check_results(const struct scene *s, const float *divergence, const 
         }
         for (int64_t i = 0; i < s->c.vocab; i++) y[i] = cross_entropy_y(s->logits[row][i], &options);
         const double expected = divergence_of(s, row, y);
-        check(fabs((double)divergence[row] - expected) <= 4e-6 * (1 + fabs(expected)) || (isinf(expected) && isinf(divergence[row])),
+        const double error = fabs((double)divergence[row] - expected);
+        check(error <= 4e-6 * (1 + fabs(expected)) || (isinf(expected) && isinf(divergence[row])),
               "the divergence of row %d is %.9g instead of %.9g: kind %d, way %d, tail %d, seed %llu", (int)row,
               (double)divergence[row], expected, (int)s->c.kind, s->c.way, s->c.has_tail, (unsigned long long)s->c.seed);
         if (grad && isfinite(expected)) check_gradient(s, row, grad);
@@ -206,7 +207,8 @@ static void open_memory(struct memory *m, const struct test_device *device, cons
     fill_pattern(logits, bytes);
     for (int64_t row = 0; row < ROWS; row++) {
         for (int64_t i = 0; i < c->vocab; i++) dtype_store(c->dtype, logits, row * s->stride + i, s->logits[row][i]);
-        for (int64_t i = 0; i < c->given; i++) ids[row * c->given + i] = s->ids[row][i], targets[row * c->given + i] = s->targets[row][i];
+        memcpy(ids + row * c->given, s->ids[row], (size_t)c->given * sizeof *ids);
+        memcpy(targets + row * c->given, s->targets[row], (size_t)c->given * sizeof *targets);
     }
     buffer_open(&m->logits, device, bytes, quern_dtype_bytes(c->dtype), logits);
     buffer_open(&m->grad, device, bytes, quern_dtype_bytes(c->dtype), NULL);
@@ -313,14 +315,15 @@ Test(cross_entropy_divergence, of_all_kinds) {
     for (int kind = QUERN_KL_FORWARD; kind <= QUERN_JENSEN_SHANNON; kind++)
         for (int i = 0; i < 6; i++)
             CHECK(.dtype = dtypes[i % 3], .kind = (quern_divergence)kind, .way = (i + kind) % WAYS, .vocab = 40 + 13 * (i % 4),
-                  .given = 3 + 4 * (i % 3), .has_tail = i % 2, .in_place = i > 2, .has_all_mass = i == 5, .seed = 100 * (uint64_t)kind + 10 * i);
+                  .given = 3 + 4 * (i % 3), .has_tail = i % 2, .in_place = i > 2, .has_all_mass = i == 5,
+                  .seed = (uint64_t)(100 * kind + 10 * i));
 }
 
 Test(cross_entropy_divergence, with_options) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (int i = 0; i < 24; i++)
-        CHECK(.dtype = dtypes[i % 3], .kind = (quern_divergence)(i % 4 % 3), .way = i % WAYS, .vocab = 61, .given = 7, .has_tail = i % 2,
-              .in_place = i % 5 == 1, .has_options = i % 4 > 1, .has_other_upstreams = i % 3 == 1,
+        CHECK(.dtype = dtypes[i % 3], .kind = (quern_divergence)(i % 4 % 3), .way = i % WAYS, .vocab = 61, .given = 7,
+              .has_tail = i % 2, .in_place = i % 5 == 1, .has_options = i % 4 > 1, .has_other_upstreams = i % 3 == 1,
               .reduction = i % 7 == 3 ? QUERN_REDUCTION_MEAN : QUERN_REDUCTION_NONE, .softcap = i % 3 == 2 ? 6 : 0,
               .inverse_temperature = i % 5 == 2 ? 0.75f : 0, .seed = 1000 + 10 * (uint64_t)i);
 }
@@ -439,7 +442,7 @@ Test(cross_entropy_divergence, leaves_the_largest_columns) {
     check_results(&s, buffer_read(&m.divergence), buffer_read(&m.grad));
 }
 
-/* On a GPU nothing is written for a bad row, not even from what another call left in the workspace; on a CPU the call is refused. */
+/* On a GPU nothing is written for a bad row, not even from what is left in the workspace; on a CPU the call is refused. */
 Test(cross_entropy_divergence, of_strict_labels) {
     enum { BAD = 6 };
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
@@ -482,7 +485,8 @@ Test(cross_entropy_divergence, what_cannot_be) {
     args.bits = QUERN_BITS_PORTABLE;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED, " with divergence: expected 0");
     args.divergence = NULL;
-    check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED, " with grad_divergence: expected 0");
+    check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED,
+                  " with grad_divergence: expected 0");
     args = good, args.divergence_kind = (quern_divergence)3;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_INVALID_ARGUMENT,
                   "args.divergence_kind is 3: expected 0 to 2");

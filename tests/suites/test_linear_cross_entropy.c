@@ -576,7 +576,8 @@ static void compare_rows(struct layer *layer, const struct whole *whole) {
 static void compare_lists(struct layer *layer, const struct whole *whole) {
     const bool is_exact = layer->args.loss.bits == QUERN_BITS_PORTABLE;
     const int64_t *ids = buffer_read(&layer->lists.ids);
-    const float *lists[] = {buffer_read(&layer->lists.top), buffer_read(&layer->lists.given)}, *expected[] = {whole->top, whole->given};
+    const float *lists[] = {buffer_read(&layer->lists.top), buffer_read(&layer->lists.given)};
+    const float *expected[] = {whole->top, whole->given};
     const float *divergence = buffer_read(&layer->lists.divergence);
     for (int64_t row = 0; row < layer->shape.rows && !is_exact; row++)
         check(fabsf(divergence[row] - whole->divergence[row]) <= 1e-5f * (1 + fabsf(whole->divergence[row])),

@@ -234,7 +234,8 @@ static __device__ __forceinline__ void finish_top(const quern_columns_problem &p
     }
 }
 
-static __device__ __forceinline__ void finish_given(const quern_columns_problem &problem, int64_t row, const finished_row &finished) {
+static __device__ __forceinline__ void finish_given(const quern_columns_problem &problem, int64_t row,
+                                                    const finished_row &finished) {
     const int64_t all = problem.rows.rows * problem.given_count;
     const float *const logits = problem.shard_count ? problem.given_logits : problem.given_log_probs;
     for (int64_t i = threadIdx.x % 32; i < problem.given_count; i += 32) {

@@ -64,7 +64,8 @@ template <int THREADS> static __device__ __forceinline__ void run_log_probs(cons
 
 /* ---- the gradient ---- */
 
-static __device__ __forceinline__ void store_gradient(const quern_columns_problem &problem, int64_t row, int64_t column, float value) {
+static __device__ __forceinline__ void store_gradient(const quern_columns_problem &problem, int64_t row, int64_t column,
+                                                      float value) {
     const int64_t place = row * problem.rows.grad_stride + column;
     if (problem.logits_dtype == QUERN_F32) {
         store_element<f32>(problem.rows.grad, place, f32::nearest(value));
