@@ -613,7 +613,7 @@ QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
 /*
  * Bytes of workspace that suffice on a CPU for each of the four functions below, with any arguments of up to so many rows and columns
  * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.  With
- * grad_divergence add 4 * rows * (given_count + 2) + 128.
+ * given columns add 4 * rows * (given_count + 2) + 128.
  */
 #define QUERN_CPU_WORKSPACE(rows, vocab, threads) \
     (INT64_C(512) + (rows) * (INT64_C(632) + (vocab) / 32768 * 564) + (threads) * (INT64_C(1024) + (vocab) * 5))

@@ -20,7 +20,7 @@ struct layout {
     size_t stats;          /* of the rows' stats, if the caller wants none */
     size_t parts;          /* of the stats of the rows' parts */
     size_t part_nodes;     /* of their nodes, if the steps exchange them (CPU) */
-    size_t row_upstream;   /* of the upstream gradients of the rows, if those of a divergence are added */
+    size_t row_upstream;   /* of the upstream gradients of the rows, if those of a divergence may be added */
     size_t own_logits;     /* of the logits of columns with soft targets, likewise */
     size_t maxima;         /* of the pieces of the rows, if the largest columns are wanted (CPU) */
     size_t scratch;        /* of the first worker's scratch (CPU) */
@@ -42,9 +42,9 @@ static bool is_reduced(enum quern_cross_entropy_step step, const quern_cross_ent
     return args->reduction != QUERN_REDUCTION_NONE && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE);
 }
 
-/* Also without args.grad, whose pointer may be unknown when the workspace is sized. */
-static bool has_slopes(enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
-    return args->grad_divergence && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_GRADIENT);
+/* Whether the gradient of a divergence may be wanted: pointers may be unknown when the workspace is sized. */
+static bool may_have_slopes(enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+    return args->given_count > 0 && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_GRADIENT);
 }
 
 static void lay_out_scratch(const quern_device *device, int threads, const quern_cross_entropy_args *args, struct layout *layout) {
@@ -69,7 +69,7 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
     if (device->kind == QUERN_CPU && step == QUERN_STEP_STATS && quern_cross_entropy_has_nodes(args))
         layout.part_nodes = set_aside(&layout, sizeof(quern_row_nodes) * rows * (size_t)parts);
-    if (has_slopes(step, args)) {
+    if (may_have_slopes(step, args)) {
         layout.row_upstream = set_aside(&layout, sizeof(float) * rows);
         layout.own_logits = set_aside(&layout, sizeof(float) * rows * (size_t)(args->given_count + 1));
     }
@@ -158,7 +158,8 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
 static struct quern_columns_problem columns_of(const struct quern_cross_entropy_call *call, const struct layout *layout,
                                                char *workspace) {
     const quern_cross_entropy_args *args = &call->args;
-    const bool is_later = call->step == QUERN_STEP_GRADIENT, slopes = has_slopes(call->step, args) && call->problem.grad;
+    const bool is_later = call->step == QUERN_STEP_GRADIENT;
+    const bool slopes = may_have_slopes(call->step, args) && args->grad_divergence && call->problem.grad;
     return (struct quern_columns_problem){
         .logits_dtype = (int64_t)args->logits_dtype,
         .top_k = is_later ? 0 : args->top_k,

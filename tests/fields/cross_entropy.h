@@ -82,8 +82,8 @@ BUFFER_OF(quern_cross_entropy_args, target_probs,               "R--R---R-", siz
 PLAIN(quern_cross_entropy_args, divergence_kind,                "ccccccccc")
 PLAIN(quern_cross_entropy_args, has_tail,                       "ccccccccc")
 BUFFER_OF(quern_cross_entropy_args, divergence,                 "w-w----w-", sizeof(float))
-BUFFER_OF(quern_cross_entropy_args, grad_divergence,            "rnnr-nnrn", sizeof(float))
-RULE(quern_cross_entropy_args, grad_divergence_stride,          "cccc-cccc", REFUSES(FAR_ROWS))
+BUFFER_OF(quern_cross_entropy_args, grad_divergence,            "rnnr--nr-", sizeof(float))
+RULE(quern_cross_entropy_args, grad_divergence_stride,          "cccc--cc-", REFUSES(FAR_ROWS))
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */

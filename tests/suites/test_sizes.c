@@ -43,6 +43,16 @@ static void set_option(quern_cross_entropy_args *args, int option) {
     args->argmax = option & 16 ? argmax : NULL;
 }
 
+/* Fails if the macro promises less than a call needs. */
+static void check_promise(const struct test_device *device, const quern_cross_entropy_args *args, int threads) {
+    const int64_t of_given = args->given_count ? 4 * args->rows * (args->given_count + 2) + 128 : 0;
+    const int64_t enough = QUERN_CPU_WORKSPACE(args->rows, args->vocab, threads) + of_given;
+    size_t bytes;
+    if (quern_cross_entropy_workspace(device->quern, args, &bytes) != QUERN_OK) return;
+    check((int64_t)bytes <= enough, "%lld rows of %lld, %d threads: %zu bytes, and not %lld suffice", (long long)args->rows,
+          (long long)args->vocab, threads, bytes, (long long)enough);
+}
+
 TEST_DEVICE(sizes, a_workspace_for_every_call_on_a_cpu) {
     static const int64_t rows[] = {0, 1, 2, 7, 64, 1023, 1 << 20, (int64_t)1 << 30};
     static const int64_t vocabs[] = {1, 63, 64, 65, 4096, 32767, 32768, 32769, 50257, 65536, 262144, 1 << 24, (int64_t)1 << 30};
@@ -51,17 +61,17 @@ TEST_DEVICE(sizes, a_workspace_for_every_call_on_a_cpu) {
     if (test_kind() != QUERN_CPU) cr_skip_test("a GPU has other workspaces");
     for (size_t i = 0; i < COUNT(rows) * COUNT(vocabs) * COUNT(threads) * COUNT(dtypes) * 3; i++) {
         const int threads_now = threads[i / 3 % COUNT(threads)];
-        size_t bytes;
         quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.reduction = (quern_reduction)(i % 3), .labels_dtype = QUERN_INT32,
                                                            .logits_dtype = dtypes[i / 3 / COUNT(threads) % COUNT(dtypes)],
                                                            .vocab = vocabs[i / 3 / COUNT(threads) / COUNT(dtypes) % COUNT(vocabs)],
                                                            .rows = rows[i / 3 / COUNT(threads) / COUNT(dtypes) / COUNT(vocabs)]);
-        set_option(&args, (int)(i * 7 % 32));
         check_ok(quern_set_threads(device.quern, threads_now, NULL, NULL));
-        if (quern_cross_entropy_workspace(device.quern, &args, &bytes) != QUERN_OK) continue;
-        const int64_t enough = QUERN_CPU_WORKSPACE(args.rows, args.vocab, threads_now);
-        check((int64_t)bytes <= enough, "%lld rows of %lld, %d threads: %zu bytes, and not %lld suffice", (long long)args.rows,
-              (long long)args.vocab, threads_now, bytes, (long long)enough);
+        args.top_k = (int64_t)(i % 2) * 32, args.given_count = (int64_t)(i % 3) * 5;
+        quern_cross_entropy_args shard = args;
+        shard.bits = QUERN_BITS_PORTABLE, shard.global_vocab = args.vocab + 1;
+        set_option(&args, (int)(i * 7 % 32));
+        check_promise(&device, &args, threads_now);
+        check_promise(&device, &shard, threads_now);
     }
 }
 
