@@ -21,6 +21,9 @@
 /* A vector, as many as are compared together, and as many as are tested together, in bytes. */
 enum { VECTOR = 16, TOGETHER = 4 * VECTOR, BLOCK = 4 * TOGETHER };
 
+/* The vectors whose lanes are compared each with its own, and the most lanes they have. */
+enum { GROUPS = 32, MOST_LANES = GROUPS * VECTOR / 2 };
+
 /* Of one type of integers: the key of a logit, and the reverse, and whether one of a vector or of a block is above a limit. */
 #define DEFINE_KEYS(bits) \
     typedef int##bits##_t lanes_of_##bits __attribute__((vector_size(VECTOR))); \
@@ -53,6 +56,22 @@ enum { VECTOR = 16, TOGETHER = 4 * VECTOR, BLOCK = 4 * TOGETHER };
                      above_##bits(logits + 2 * VECTOR, limit, has_negative) | \
                      above_##bits(logits + 3 * VECTOR, limit, has_negative); \
         return is_any_of_##bits(found); \
+    } \
+    /* The largest keys of groups of columns, each in another lane; returns their number. */ \
+    static int largest_of_lanes_##bits(const char *logits, int64_t bytes, int32_t keys[MOST_LANES]) { \
+        lanes_of_##bits largest[GROUPS], x; \
+        int##bits##_t lanes[GROUPS * VECTOR * 8 / bits]; \
+        for (int i = 0; i < GROUPS; i++) largest[i] = (lanes_of_##bits){0} + INT##bits##_MIN; \
+        for (const char *end = logits + bytes; logits < end; logits += GROUPS * VECTOR) \
+            for (int i = 0; i < GROUPS; i++) { \
+                memcpy(&x, logits + i * VECTOR, sizeof x); \
+                x ^= (x >> (bits - 1)) & INT##bits##_MAX; \
+                const lanes_of_##bits is_larger = (lanes_of_##bits)(x > largest[i]); \
+                largest[i] = (x & is_larger) | (largest[i] & ~is_larger); \
+            } \
+        memcpy(lanes, largest, sizeof lanes); \
+        for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) keys[i] = lanes[i] == -1 ? 0 : lanes[i]; \
+        return (int)(sizeof lanes / sizeof *lanes); \
     } \
     static bool passes_##bits(const char *logits, int32_t limit, bool is_block) { \
         if (!is_block) return is_any_of_##bits(above_##bits(logits, limit, true)); \
@@ -94,12 +113,12 @@ static bool is_before(int32_t key, int64_t id, int32_t other, int64_t other_id) 
 /* Adds a column, unless it comes after a list that is full. */
 static void add_to_top(struct top *top, int32_t key, int64_t id) {
     int64_t place = top->count;
-    while (place > 0 && is_before(key, id, top->keys[place - 1], top->ids[place - 1])) place--;
-    if (place == top->most) return;
-    if (top->count < top->most) top->count++;
-    for (int64_t i = top->count - 1; i > place; i--) {
-        top->keys[i] = top->keys[i - 1];
-        top->ids[i] = top->ids[i - 1];
+    if (place == top->most && !is_before(key, id, top->keys[place - 1], top->ids[place - 1])) return;
+    if (place < top->most) top->count++;
+    else place--;
+    for (; place > 0 && is_before(key, id, top->keys[place - 1], top->ids[place - 1]); place--) {
+        top->keys[place] = top->keys[place - 1];
+        top->ids[place] = top->ids[place - 1];
     }
     top->keys[place] = key;
     top->ids[place] = id;
@@ -181,14 +200,34 @@ static void take_piece(struct search *search, int64_t column, int64_t end, int32
     if (largest > search->limit) take_columns(search, column, end);
 }
 
-/* As many pieces as the list has places have so many columns that are no less than the least of their largest logits. */
+/* Of a full list of the largest keys of some groups of columns: so many columns are no less than the last one. */
+static void raise_floor(struct search *search) {
+    const int32_t least = search->top.keys[search->top.most - 1] - 1;
+    if (search->top.count == search->top.most && least > search->limit) search->limit = least;
+    search->top.count = 0;
+}
+
+/* The groups are columns of the first piece of the row, some of them after each other: for rows that have too few pieces. */
+static void raise_floor_by_lanes(struct search *search) {
+    const int64_t columns = quern_smaller(search->columns, QUERN_CROSS_ENTROPY_BLOCK), bytes = columns * (search->is_wide ? 4 : 2);
+    struct top *const top = &search->top;
+    int32_t keys[MOST_LANES];
+    const int64_t whole = bytes / (GROUPS * VECTOR) * (GROUPS * VECTOR);
+    const int lanes = search->is_wide ? largest_of_lanes_32(search->logits, whole, keys)
+                                      : largest_of_lanes_16(search->logits, whole, keys);
+    for (int i = 0; i < lanes && whole; i++)
+        if (top->count < top->most || keys[i] > top->keys[top->most - 1]) add_to_top(top, keys[i], i);
+    raise_floor(search);
+}
+
+/* The groups are the pieces. */
 static void take_pieces(struct search *search, const float *maxima) {
     const int64_t label = search->label;
     for_each_piece(search, maxima, add_largest);
     if (label >= 0) add_largest(search, label, label + 1, key_at(search, label));
-    const int32_t least = search->top.keys[search->top.most - 1] - 1;
-    if (search->top.count == search->top.most && least > search->limit) search->limit = least;
-    search->top.count = 0;
+    const bool has_enough = search->top.count == search->top.most;
+    raise_floor(search);
+    if (!has_enough) raise_floor_by_lanes(search);
     const int32_t floor = search->limit;
     for_each_piece(search, maxima, take_piece);
     if (label >= 0 && key_at(search, label) > floor) add_key(search, key_at(search, label), search->first_column + label);
