@@ -165,7 +165,7 @@ def device_case(dtype=numpy.float32):
 
 def test_all_operators_are_there_for_both_devices():
     names = {name for key, name in operators if key == "CPU"}
-    assert len(names) == 10 and names == {name for key, name in operators if key == "CUDA"}
+    assert len(names) == 13 and names == {name for key, name in operators if key == "CUDA"}
 
 
 def test_loss_and_gradient():
@@ -214,6 +214,37 @@ def test_log_prob_and_entropy():
     hot[counted, labels[counted]] = 1
     exact = 2 * (of_loss[:, None] * (p - hot) - of_entropy[:, None] * p * (log_p + expected[:, None]))
     near(grad.values(), exact * counted[:, None], 1e-6)
+
+
+def test_lists_and_divergences():
+    """The forward KL divergence from the probabilities of three columns, with its gradient, at a temperature of 1 / 2."""
+    logits, labels, x, y = device_case()
+    log_p = logits.astype(numpy.float64) * 2
+    log_p -= numpy.log(numpy.exp(log_p).sum(1, keepdims=True))
+    counted, rows = labels >= 0, numpy.arange(21)[:, None]
+    ids = ((numpy.arange(21)[:, None] * 5 + numpy.arange(3) * 40) % 130).astype(numpy.int64)
+    given = (c_uint64 * 1)(Tensor(ids.shape, numpy.int64, ids).handle)
+    largest, top, own = run("log_probs", x, y, real(2.0), 4, ctypes.addressof(given), reduction=0, outputs=3)
+    order = numpy.argsort(-logits.astype(numpy.float64), 1, kind="stable")[:, :4]
+    assert (largest.values()[counted] == order[counted]).all() and (largest.values()[~counted] == -1).all()
+    near(top.values()[counted], log_p[rows, order][counted], 1e-6)
+    near(own.values()[counted], log_p[rows, ids][counted], 1e-6)
+    targets = numpy.full((21, 3), 0.25, numpy.float32)
+    x, y = Tensor(logits.shape, numpy.float32, logits), Tensor(labels.shape, numpy.int64, labels)
+
+    def arguments():
+        return real(2.0), Tensor(ids.shape, numpy.int64, ids).handle, Tensor(targets.shape, numpy.float32, targets).handle, 0, 0
+
+    found, own, stats = run("divergence", x, y, *arguments(), reduction=0, outputs=3)
+    expected = (0.25 * (numpy.log(0.25) - log_p[rows, ids])).sum(1)
+    near(found.values()[counted], expected[counted], 1e-6)
+    x, y = Tensor(logits.shape, numpy.float32, logits), Tensor(labels.shape, numpy.int64, labels)
+    upstream = numpy.linspace(-1, 2, 21).astype(numpy.float32)
+    of_loss, of_divergence = (Tensor((21,), numpy.float32, each).handle for each in (numpy.zeros(21, numpy.float32), upstream))
+    grad, = run("divergence_gradient", x, y, *arguments(), own.handle, stats.handle, of_loss, of_divergence, reduction=0)
+    exact = 0.75 * numpy.exp(log_p)
+    exact[rows, ids] -= 0.25
+    near(grad.values(), 2 * upstream[:, None] * exact * counted[:, None], 1e-6)
 
 
 def test_in_place_and_rows():
