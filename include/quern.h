@@ -495,18 +495,18 @@ typedef struct quern_row_nodes {
  * for such a row: its loss and other outputs, its stats and all columns of its gradient keep their contents, in place the logits.
  * A sum or mean leaves the row out, and the report, which is then required, counts it.  Other rows do not change.
  *
- * top_k and given_count ask for log-probabilities y[j] - lse of further columns, without weights; that of the label's column has the
- * bits of log_prob.  A column whose y is -infinity is not among the largest: what a row has too few for is the column -1 with
- * -infinity.  A given column that does not exist has -infinity, too, so that lists may be padded with -1.  In a skipped row, one with
- * NaN or +infinity, and one in which every y is -infinity, all largest columns are -1, and all log-probabilities 0, NaN and
+ * top_k and given_count ask for log-probabilities y[j] - lse of further columns, without weights; that of the label's column has
+ * the bits of log_prob.  A column whose y is -infinity is not among the largest: a row that has too few others gets the column -1
+ * with -infinity.  A given column that does not exist has -infinity, too, so that lists may be padded with -1.  In a skipped row, one
+ * with NaN or +infinity, and one in which every y is -infinity, all largest columns are -1, and all log-probabilities 0, NaN and
  * -infinity.
  *
- * target_probs, for distillation and for a penalty against a reference: the divergence of a row is a sum over its given columns and,
- * with has_tail, over all others as one outcome more.  Its derivative, times grad_divergence[row] * grad_scale, is added to the
- * gradient; the mean does not divide it.  A term whose factor is 0 is 0; a target of 0 beside a positive q makes a reverse KL infinite.
- * What is left of t and of q is 1 less the sum, at least 2^-22: the error of such a difference.  A skipped row has divergence 0, one with NaN or
- * +infinity NaN, and one in which every y is -infinity +infinity.  In a row that lists a column twice the divergence and the gradient
- * of that column have no meaning.  Refused with portable bits.
+ * target_probs, for distillation and for a penalty against a reference: the divergence of a row is a sum over its given columns
+ * and, with has_tail, over all others as one outcome more.  Its derivative, times grad_divergence[row] * grad_scale, is added to
+ * the gradient; the mean does not divide it.  A term whose factor is 0 is 0; a target of 0 beside a positive q makes a reverse KL
+ * infinite.  The tail of t, and that of q, is 1 less the sum over the list, but at least 2^-22, the error of such a difference.  A
+ * skipped row has divergence 0, one with NaN or +infinity NaN, and one in which every y is -infinity +infinity.  In a row that
+ * lists a column twice the divergence and the gradient of that column have no meaning.  Refused with portable bits.
  *
  * Infinities below are those of y: a softcap makes them finite, and t * x may overflow.  Terms with coefficient 0 are skipped,
  * even if infinite or NaN: a class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0
@@ -782,7 +782,8 @@ QUERN_API quern_status quern_blas_gemm(void *blas, const quern_gemm_args *args, 
  *
  * With shard_count the vocab is distributed over so many ranks: weight, bias, class_weights and their gradients have the columns
  * [first_column, first_column + vocab) of global_vocab.  For each chunk gather exchanges the stats of the rows, 64 bytes each, with
- * portable bits their nodes, 464 bytes each, and the lists of columns that are asked for, 12 top_k + 4 given_count bytes.  Every rank gets the same loss and outputs of the rows, and adds its columns'
+ * portable bits their nodes, 464 bytes each, and the lists of columns that are asked for, 12 * top_k + 4 * given_count bytes each.
+ * Every rank gets the same loss and outputs of the rows, and adds its columns'
  * share to d_hidden: the engine sums d_hidden over the ranks.  All ranks need the same rows, labels, options, width, chunk_rows and
  * shard_count.  A rank whose call fails leaves the others in their gather, until that fails.
  */

@@ -202,8 +202,8 @@ static void take_piece(struct search *search, int64_t column, int64_t end, int32
 
 /* Of a full list of the largest keys of some groups of columns: so many columns are no less than the last one. */
 static void raise_floor(struct search *search) {
-    const int32_t least = search->top.keys[search->top.most - 1] - 1;
-    if (search->top.count == search->top.most && least > search->limit) search->limit = least;
+    const int32_t least = search->top.keys[search->top.most - 1];  /* of NaN it may be INT32_MIN */
+    if (search->top.count == search->top.most && least > search->limit) search->limit = least - 1;
     search->top.count = 0;
 }
 

@@ -357,6 +357,28 @@ Test(cross_entropy_columns, with_portable_bits) {
                   .is_portable = true, .placement = IN_PLACE, .has_temperatures = d == 1, .shards = shards, .seed = 500 + d);
 }
 
+/* Negative NaN, whose bits are the least integer: no column is listed. */
+Test(cross_entropy_columns, of_rows_of_nan) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    for (size_t d = 0; d < COUNT(dtypes); d++)
+        for (int shards = 0; shards < 3; shards += 2) {
+            const struct lists_case c = {.dtype = dtypes[d], .rows = 3, .vocab = 600, .top_k = 9, .given_count = 2,
+                                         .shards = shards, .seed = 650 + d};
+            struct lists lists CLOSED_BY(free_lists);
+            struct results r CLOSED_BY(close_results);
+            make_lists(&lists, &c);
+            memset(lists.logits, 0xFF, (size_t)(c.rows * lists.stride) * quern_dtype_bytes(c.dtype));
+            for (int64_t i = 0; i < c.rows * c.vocab; i++) lists.wide[i] = (double)NAN;
+            open_results(&r, &device, &lists);
+            const quern_cross_entropy_args args = args_of(&lists, &r);
+            if (shards) run_shards(&device, &lists, &r);
+            else run(&device, quern_cross_entropy, &args);
+            const int64_t *ids = buffer_read(&r.top_ids);
+            const float *top = buffer_read(&r.top), *given = buffer_read(&r.given);
+            for (int64_t row = 0; row < c.rows; row++) check_row(&lists, row, ids, top, given);
+        }
+}
+
 /* One list without the other, whose pointers mean nothing then. */
 Test(cross_entropy_columns, of_one_list) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
