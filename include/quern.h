@@ -648,7 +648,8 @@ QUERN_API quern_status quern_cross_entropy(quern_device *device, const quern_cro
  *   gradient   reads the shard's logits and args->stats of the whole rows; writes args->grad [rows, padded_vocab] of the shard
  *
  * Of the largest and the given columns, the stats step writes those of the shard, with their logits in the place of log-probabilities.
- * The engine gathers the three outputs as well, and the combine step writes those of the whole rows.
+ * The engine gathers the three outputs as well, and the combine step, which then reads inverse_temperatures, too, writes those of the
+ * whole rows.
  *
  * With portable bits every division of the vocab gives the bits of one call, at any columns.  The engine gathers args->nodes as well.
  * A row whose nodes are not those of all its columns is NaN.  At most 2^31 columns have portable bits in steps for shards.

@@ -127,8 +127,9 @@ static int64_t choose_chunk(const struct work *work) {
     return quern_larger(1, quern_larger(share / 8, quern_smaller(share, LEAST_CHUNK / work->cost)));
 }
 
+/* All rows of the call count, also where only the last ones are divided. */
 static bool is_shared(const struct quern_cross_entropy_call *call) {
-    return call->problem.rows * call->problem.vocab >= LEAST_SHARED;
+    return call->args.rows * call->problem.vocab >= LEAST_SHARED;
 }
 
 static void run_work(struct work work) {

@@ -65,6 +65,7 @@ static void take_loss_defaults(quern_cross_entropy_args *loss) {
     TAKE(*loss, grad_loss_stride, 1);
     TAKE(*loss, grad_log_prob_stride, 1);
     TAKE(*loss, grad_entropy_stride, 1);
+    TAKE(*loss, grad_divergence_stride, 1);
     TAKE(*loss, grad_scale, 1.0f);
 }
 

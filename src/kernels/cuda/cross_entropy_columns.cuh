@@ -192,19 +192,19 @@ template <int THREADS> static __device__ __forceinline__ void run_columns(const 
 /* What the log-probabilities of a row need. */
 struct finished_row {
     int64_t label;             /* -1: the row is skipped */
-    float inverse_temperature;
     quern_row_stats stats;
     struct quern_row_values values;
 
     __device__ __forceinline__ finished_row(const quern_cross_entropy_problem &problem, int64_t row) {
         label = is_skipped(problem, label_of(problem, row)) ? -1 : label_of(problem, row);
-        inverse_temperature = inverse_temperature_of(problem, row);
         stats = problem.stats[row];
         values = quern_row_values(&problem, &stats);
     }
-    __device__ __forceinline__ float log_prob(const quern_cross_entropy_problem &problem, int64_t id, float logit) const {
+    __device__ __forceinline__ float log_prob(const quern_cross_entropy_problem &problem, int64_t row, int64_t id,
+                                              float logit) const {
         const float capped = problem.softcap != 0.0f ? softcap(problem.softcap)(logit) : logit;
-        const float y = (uint64_t)id < (uint64_t)problem.global_vocab ? capped * inverse_temperature : -INFINITY_F32;
+        const bool exists = (uint64_t)id < (uint64_t)problem.global_vocab;
+        const float y = exists ? capped * inverse_temperature_of(problem, row) : -INFINITY_F32;
         return label < 0 ? 0.0f : quern_row_log_prob(&stats, &values, id == label, y);
     }
 };
@@ -228,7 +228,7 @@ static __device__ __forceinline__ void finish_top(const quern_columns_problem &p
     } while (++shard < problem.shard_count);
     if (lane < top.count) {
         const int64_t place = row * problem.top_k + lane, id = top.mine.id == LAST_ID ? NO_ID : top.mine.id;
-        const float log_prob = finished.log_prob(problem.rows, id, top.mine.logit);
+        const float log_prob = finished.log_prob(problem.rows, row, id, top.mine.logit);
         problem.top_ids[place] = finished.label >= 0 && log_prob > -INFINITY_F32 ? id : NO_ID;
         problem.top_log_probs[place] = log_prob;
     }
@@ -244,7 +244,7 @@ static __device__ __forceinline__ void finish_given(const quern_columns_problem 
         for (int64_t shard = 1; shard < problem.shard_count; shard++) {
             logit = fmaxf(logit, logits[shard * all + place]);
         }
-        problem.given_log_probs[place] = finished.log_prob(problem.rows, problem.given_ids[place], logit);
+        problem.given_log_probs[place] = finished.log_prob(problem.rows, row, problem.given_ids[place], logit);
     }
 }
 

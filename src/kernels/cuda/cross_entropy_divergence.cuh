@@ -91,7 +91,7 @@ struct listed_row {
         }
         float slope = 1.0f;
         const float capped = problem.rows.softcap != 0.0f ? softcap(problem.rows.softcap)(logit, &slope) : logit;
-        const float y = capped * finished.inverse_temperature;
+        const float y = capped * inverse_temperature_of(problem.rows, row);
         const bool is_label = id == finished.label;
         const struct quern_listed_column one = {
             is_label, target, y, quern_row_log_prob(&finished.stats, &finished.values, is_label, y),
