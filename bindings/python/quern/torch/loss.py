@@ -249,6 +249,21 @@ def _weight(weight: Optional[torch.Tensor], vocab: int, logits: torch.Tensor) ->
     return weight.detach().to(torch.float32).contiguous()
 
 
+def _columns(rows: torch.Tensor, vocab: Optional[int]) -> int:
+    columns = rows.shape[1] if vocab is None else vocab
+    if not 0 < columns <= rows.shape[1]:
+        _fail(_c.QUERN_INVALID_SHAPE, f"vocab is {columns}: expected 1 to the {rows.shape[1]} columns of the logits")
+    return columns
+
+
+def _begin_cooled(temperature: float) -> None:
+    """Before a call at a temperature."""
+    if not temperature > 0:
+        _fail(_c.QUERN_INVALID_ARGUMENT, f"temperature is {temperature}: expected a number above 0")
+    if not torch.compiler.is_compiling():
+        follow_threads()
+
+
 def _is_strict(strict: Optional[bool], logits: torch.Tensor) -> bool:
     on_gpu = logits.is_cuda
     if strict and on_gpu:
@@ -277,9 +292,7 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, weight: Optional[t
     if reduction not in _REDUCTIONS:
         _fail(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'none', 'sum' or 'mean'")
     rows, flat = _rows(logits, labels)
-    columns = rows.shape[1] if vocab is None else vocab
-    if not 0 < columns <= rows.shape[1]:
-        _fail(_c.QUERN_INVALID_SHAPE, f"vocab is {columns}: expected 1 to the {rows.shape[1]} columns of the logits")
+    columns = _columns(rows, vocab)
     arguments = (flat, _weight(weight, columns, rows), columns, _REDUCTIONS[reduction], ignore_index, label_smoothing, z_loss, softcap,
                  _is_strict(strict, rows), portable)
     if portable and outputs:
@@ -332,13 +345,8 @@ def log_prob_and_entropy(logits: torch.Tensor, labels: torch.Tensor, *, temperat
     applied before the temperature.  vocab, strict: as cross_entropy.
     """
     rows, flat = _rows(logits, labels)
-    columns = rows.shape[1] if vocab is None else vocab
-    if not 0 < columns <= rows.shape[1]:
-        _fail(_c.QUERN_INVALID_SHAPE, f"vocab is {columns}: expected 1 to the {rows.shape[1]} columns of the logits")
-    if not temperature > 0:
-        _fail(_c.QUERN_INVALID_ARGUMENT, f"temperature is {temperature}: expected a number above 0")
-    if not torch.compiler.is_compiling():
-        follow_threads()
+    columns = _columns(rows, vocab)
+    _begin_cooled(temperature)
     try:
         log_prob, entropy, _ = _policy(rows, flat, None, columns, _c.QUERN_REDUCTION_NONE, ignore_index, 0.0, 0.0, softcap,
                                        _is_strict(strict, rows), False, 1 / temperature)
@@ -355,13 +363,8 @@ def _any_labels(logits: torch.Tensor) -> torch.Tensor:
 def _plain_options(logits: torch.Tensor, temperature: float, softcap: float, vocab: Optional[int]):
     """The rows, and the arguments up to the inverse temperature."""
     rows, flat = _rows(logits, _any_labels(logits))
-    columns = rows.shape[1] if vocab is None else vocab
-    if not 0 < columns <= rows.shape[1]:
-        _fail(_c.QUERN_INVALID_SHAPE, f"vocab is {columns}: expected 1 to the {rows.shape[1]} columns of the logits")
-    if not temperature > 0:
-        _fail(_c.QUERN_INVALID_ARGUMENT, f"temperature is {temperature}: expected a number above 0")
-    if not torch.compiler.is_compiling():
-        follow_threads()
+    columns = _columns(rows, vocab)
+    _begin_cooled(temperature)
     return rows, (flat, None, columns, _c.QUERN_REDUCTION_NONE, -100, 0.0, 0.0, softcap, False, False, 1 / temperature)
 
 
