@@ -32,7 +32,9 @@
     X(quern_cross_entropy_args, given_count, INT64) \
     X(quern_cross_entropy_args, divergence_kind, INT32) \
     X(quern_cross_entropy_args, has_tail, INT32) \
-    X(quern_cross_entropy_args, grad_divergence_stride, INT64)
+    X(quern_cross_entropy_args, grad_divergence_stride, INT64) \
+    X(quern_cross_entropy_args, soft_targets_dtype, DTYPE) \
+    X(quern_cross_entropy_args, soft_targets_stride, INT64)
 #define QUERN_ARGUMENTS_OF_quern_gemm_args(X) \
     X(quern_gemm_args, accumulate, INT32) \
     X(quern_gemm_args, m, INT64) \
@@ -77,6 +79,8 @@
     X(quern_linear_cross_entropy_args, loss.divergence_kind, INT32) \
     X(quern_linear_cross_entropy_args, loss.has_tail, INT32) \
     X(quern_linear_cross_entropy_args, loss.grad_divergence_stride, INT64) \
+    X(quern_linear_cross_entropy_args, loss.soft_targets_dtype, DTYPE) \
+    X(quern_linear_cross_entropy_args, loss.soft_targets_stride, INT64) \
     X(quern_linear_cross_entropy_args, width, INT64) \
     X(quern_linear_cross_entropy_args, hidden_stride, INT64) \
     X(quern_linear_cross_entropy_args, weight_stride, INT64) \

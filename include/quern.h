@@ -508,6 +508,10 @@ typedef struct quern_row_nodes {
  * skipped row has divergence 0, one with NaN or +infinity NaN, and one in which every y is -infinity +infinity.  In a row that
  * lists a column twice the divergence and the gradient of that column have no meaning.  Refused with portable bits.
  *
+ * soft_targets: the same divergence over all columns, in one pass more over logits and targets.  Its terms are fp32: the error of the
+ * divergence is below 2e-6 times the larger of 1 and its terms' sum of magnitudes.  The gradient step finds it again from the stats; the combine step does not know
+ * it.  Refused for shards of a vocab.
+ *
  * Infinities below are those of y: a softcap makes them finite, and t * x may overflow.  Terms with coefficient 0 are skipped,
  * even if infinite or NaN: a class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0
  * has loss 0 and gradient 0.  A row in which every y is -infinity has loss +infinity, lse and log_prob -infinity, entropy 0,
@@ -532,7 +536,7 @@ typedef struct quern_cross_entropy_args {
     int64_t ignore_index;           /* the initialiser sets -100; 0: label 0 is ignored */
     float *loss;                    /* [rows], or [1] for sum and mean; NULL: not computed */
     void *grad;                     /* [rows, padded_vocab]; NULL: not computed */
-    quern_dtype grad_dtype;         /* logits_dtype is the only one supported; 0: logits_dtype */
+    quern_dtype grad_dtype;         /* logits_dtype or, not in place, F32; 0: logits_dtype */
     int64_t grad_stride;            /* elements, >= padded_vocab; 0: logits_stride if in place, else padded_vocab */
     const float *grad_loss;         /* upstream gradient per row; NULL: 1 */
     int64_t grad_loss_stride;       /* elements from one row's value to the next, any sign; 0: one value for all rows.  The
@@ -600,6 +604,11 @@ typedef struct quern_cross_entropy_args {
     float *divergence;              /* [rows]; NULL: not computed */
     const float *grad_divergence;   /* upstream gradient; NULL: 0.  The gradient step then reads given_log_probs of the whole rows */
     int64_t grad_divergence_stride; /* as grad_loss_stride, 1 by default */
+
+    /* Soft targets of all columns, in the place of target_probs: the probabilities of another model.  There is no tail then. */
+    quern_dtype soft_targets_dtype; /* F32, F16 or BF16; 0: none */
+    const void *soft_targets;       /* [rows, vocab], each 0 or more */
+    int64_t soft_targets_stride;    /* elements, >= vocab; 0: vocab */
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_DEFAULTS(set) \

@@ -12,7 +12,8 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # columns as fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared
 # memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.  "portable" does all of a
 # row with portable bits, and "portable_combine" joins those of shards.  "columns" finds further columns of a row before the others,
-# "log_probs" their log-probabilities after them, and "listed" the gradient of those with soft targets.
+# "log_probs" their log-probabilities after them, and "listed" the gradient of those with soft targets.  "soft" finds divergences from
+# soft targets of all columns; "wide" is a GPU's gradient with these, and in fp32.
 ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
 # With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row;
@@ -37,16 +38,21 @@ GEOMETRY = {
     "columns": Geometry(threads=512),  # a block for each row
     "log_probs": Geometry(threads=256),  # a warp for each row, as the next one
     "listed": Geometry(threads=128),
+    "soft": Geometry(threads=256),  # a block for each part of each row, as the next one
+    "wide": Geometry(threads=256),
 }
 
 # Variants of CPU kernels.
-CPU_VARIANTS = ("rows", "stats", "gradient", "upstream")
+CPU_VARIANTS = ("rows", "stats", "gradient", "upstream", "soft")
 
-# Variants of which one kernel serves all dtypes and options.  Only "columns" reads logits, of a type that the call names.
-STAGES_OF_ALL_LOGITS = ("portable_combine", "combine", "labels", "reduce", "columns", "log_probs", "listed")
+# Variants of GPU kernels of which one serves all dtypes and options.  "columns", "soft" and "wide" read logits, of a type that the
+# call names.
+STAGES_OF_ALL_LOGITS = ("portable_combine", "combine", "labels", "reduce", "columns", "log_probs", "listed", "soft", "wide")
 
-# Variants with a source of their own, which know all options as they are.
+# Variants that know all options as they are, and those with a source of their own.
+WITH_ALL_OPTIONS = ("upstream", "portable", "soft")
 ALONE = ("upstream", "portable")
+OF_ALL_COLUMNS = ("soft", "wide")  # they share one on a GPU
 
 ROWS = Task("QUERN_STAGE_ROWS", 0)
 
@@ -76,7 +82,7 @@ class CrossEntropy(Operation):
              "portable_combine": Task("QUERN_STAGE_PORTABLE_COMBINE", 5), "combine": Task("QUERN_STAGE_COMBINE", 6),
              "labels": Task("QUERN_STAGE_LABELS", 7), "reduce": Task("QUERN_STAGE_REDUCE", 8),
              "columns": Task("QUERN_STAGE_COLUMNS", 9), "log_probs": Task("QUERN_STAGE_LOG_PROBS", 10),
-             "listed": Task("QUERN_STAGE_LISTED", 11)}
+             "listed": Task("QUERN_STAGE_LISTED", 11), "soft": Task("QUERN_STAGE_SOFT", 12), "wide": Task("QUERN_STAGE_WIDE", 13)}
     has_open_requests = True  # `gen explain` takes one without a variant
     talks = True
 
@@ -89,12 +95,12 @@ class CrossEntropy(Operation):
         variants = CPU_VARIANTS if target.kind == "cpu" else tuple(GEOMETRY)
         if key["variant"] not in variants:
             return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
-        has_type = key["variant"] not in STAGES_OF_ALL_LOGITS
+        has_type = target.kind == "cpu" or key["variant"] not in STAGES_OF_ALL_LOGITS
         if key["logits"] not in (None, *FLOATS):
             return f"logits is {key['logits']}: it must be one of {', '.join(FLOATS)}"
         if (key["logits"] is not None) != has_type:
             return f"the {key['variant']} stage {'needs a type of' if has_type else 'serves all types of'} logits"
-        if key["options"] and (not has_type or key["variant"] in ALONE):
+        if key["options"] and (not has_type or key["variant"] in WITH_ALL_OPTIONS):
             return f"the {key['variant']} stage knows all options as it is"
         if key["options"] and key["variant"] == "short":
             return "with all options short rows have the kernel of the others"
@@ -105,8 +111,9 @@ class CrossEntropy(Operation):
         return "_".join(part for part in parts if part)
 
     def stem(self, key: Key, target: Target) -> str:
-        own = self.template(key) if target.kind == "gpu" and (takes_turns(key) or key["variant"] in ALONE) else None
-        parts = [self.name, key["logits"] or "stages", key["options"] if target.kind == "gpu" else None, own]
+        has_own = takes_turns(key) or key["variant"] in (*ALONE, *OF_ALL_COLUMNS)
+        own = self.template(key) if target.kind == "gpu" and has_own else None
+        parts = [self.name, key["logits"] or (None if own else "stages"), key["options"] if target.kind == "gpu" else None, own]
         return "_".join(part for part in parts if part)
 
     def template(self, key: Key) -> str:
@@ -114,6 +121,8 @@ class CrossEntropy(Operation):
             return "rows" if key["variant"] == "resident" else str(key["variant"])
         if key["variant"] in ALONE:
             return str(key["variant"])
+        if key["variant"] in OF_ALL_COLUMNS and not key["logits"]:
+            return "wide"
         return self.name if key["logits"] else "stages"
 
     def geometry(self, key: Key, target: Target) -> Geometry:

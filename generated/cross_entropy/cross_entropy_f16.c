@@ -11,6 +11,7 @@
 #define NOT_A_NUMBER 0x7FFF
 
 #include "kernels/cpu/cross_entropy.h"
+#include "kernels/cpu/cross_entropy_soft.h"
 #include "kernels/cpu/cross_entropy_upstream.h"
 #include "kernels/kernel.h"
 
@@ -41,6 +42,13 @@ void QUERN_KERNEL_NAME(cross_entropy_f16_upstream)(
     const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
     (void)scratch;
     run_upstream(problem, row, part);
+}
+
+quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_soft);
+
+void QUERN_KERNEL_NAME(cross_entropy_f16_soft)(
+    const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    run_soft(problem, row, part, scratch);
 }
 
 quern_cross_entropy_rows_kernel QUERN_KERNEL_NAME(cross_entropy_f16_full);

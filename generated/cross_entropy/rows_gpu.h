@@ -133,6 +133,13 @@ ROW(cross_entropy_stages, cross_entropy_log_probs, (QUERN_NO_DTYPE), QUERN_STAGE
 ROW(cross_entropy_stages, cross_entropy_listed, (QUERN_NO_DTYPE), QUERN_STAGE_LISTED, 0,
     INT64_MAX, 128, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
 #endif
+#if SELECTED(cross_entropy_wide)
+UNIT(cross_entropy_wide)
+ROW(cross_entropy_wide, cross_entropy_soft, (QUERN_NO_DTYPE), QUERN_STAGE_SOFT, 0,
+    INT64_MAX, 256, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
+ROW(cross_entropy_wide, cross_entropy_wide, (QUERN_NO_DTYPE), QUERN_STAGE_WIDE, 0,
+    INT64_MAX, 256, 0, 0, 0, 0, 0, BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1))
+#endif
 #if SELECTED(cross_entropy_f32_full)
 UNIT(cross_entropy_f32_full)
 ROW(cross_entropy_f32_full, cross_entropy_f32_streamed_full, (QUERN_F32), QUERN_STAGE_ROWS, 1,

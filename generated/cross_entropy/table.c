@@ -25,3 +25,5 @@ _Static_assert(QUERN_STAGE_REDUCE == 8, "as gen/pack.py stores it");
 _Static_assert(QUERN_STAGE_COLUMNS == 9, "as gen/pack.py stores it");
 _Static_assert(QUERN_STAGE_LOG_PROBS == 10, "as gen/pack.py stores it");
 _Static_assert(QUERN_STAGE_LISTED == 11, "as gen/pack.py stores it");
+_Static_assert(QUERN_STAGE_SOFT == 12, "as gen/pack.py stores it");
+_Static_assert(QUERN_STAGE_WIDE == 13, "as gen/pack.py stores it");

@@ -65,7 +65,10 @@
     ROW(quern_cross_entropy_args, has_tail) \
     ROW(quern_cross_entropy_args, divergence) \
     ROW(quern_cross_entropy_args, grad_divergence) \
-    ROW(quern_cross_entropy_args, grad_divergence_stride)
+    ROW(quern_cross_entropy_args, grad_divergence_stride) \
+    ROW(quern_cross_entropy_args, soft_targets_dtype) \
+    ROW(quern_cross_entropy_args, soft_targets) \
+    ROW(quern_cross_entropy_args, soft_targets_stride)
 
 #define FIELDS_OF_quern_gemm_args(ROW) \
     ROW(quern_gemm_args, accumulate) \

@@ -73,6 +73,7 @@ DECLARE_EXTENT(quern_cross_entropy_args, shard_given_logits)
 DECLARE_EXTENT(quern_cross_entropy_args, target_probs)
 DECLARE_EXTENT(quern_cross_entropy_args, divergence)
 DECLARE_EXTENT(quern_cross_entropy_args, grad_divergence)
+DECLARE_EXTENT(quern_cross_entropy_args, soft_targets)
 static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_cross_entropy_args, size), .bytes = sizeof((quern_cross_entropy_args *)0)->size},
     {.name = "logits_dtype", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, logits_dtype), .bytes = sizeof((quern_cross_entropy_args *)0)->logits_dtype, VALUES(quern_dtype)},
@@ -128,8 +129,11 @@ static const struct field fields_of_quern_cross_entropy_args[] = {
     {.name = "divergence", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, divergence), .bytes = sizeof((quern_cross_entropy_args *)0)->divergence, .extent = extent_of_quern_cross_entropy_args__divergence},
     {.name = "grad_divergence", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, grad_divergence), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_divergence, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__grad_divergence},
     {.name = "grad_divergence_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, grad_divergence_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->grad_divergence_stride},
+    {.name = "soft_targets_dtype", .kind = ENUM, .offset = offsetof(quern_cross_entropy_args, soft_targets_dtype), .bytes = sizeof((quern_cross_entropy_args *)0)->soft_targets_dtype, VALUES(quern_dtype)},
+    {.name = "soft_targets", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args, soft_targets), .bytes = sizeof((quern_cross_entropy_args *)0)->soft_targets, .is_const = 1, .extent = extent_of_quern_cross_entropy_args__soft_targets},
+    {.name = "soft_targets_stride", .kind = INTEGER, .offset = offsetof(quern_cross_entropy_args, soft_targets_stride), .bytes = sizeof((quern_cross_entropy_args *)0)->soft_targets_stride},
 };
-static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 54};
+static const struct record record_of_quern_cross_entropy_args = {"quern_cross_entropy_args", sizeof(quern_cross_entropy_args), fields_of_quern_cross_entropy_args, 57};
 DECLARE_EXTENT(quern_gemm_args, a)
 DECLARE_EXTENT(quern_gemm_args, b)
 DECLARE_EXTENT(quern_gemm_args, c)

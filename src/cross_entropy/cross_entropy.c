@@ -11,6 +11,7 @@ static quern_status check_and_run(struct quern_cross_entropy_call *call, const q
     struct quern_cross_entropy_ranges ranges;
     quern_status status = quern_cross_entropy_check(call->device, given, &call->args);
     if (status == QUERN_OK) status = quern_cross_entropy_check_step(call, &ranges);
+    if (call->step == QUERN_STEP_UPSTREAM) call->args.logits_dtype = call->args.grad_dtype;  /* of the kernel */
     call->threads = quern_threads_of(call->device);
     const size_t needed = status == QUERN_OK ? quern_cross_entropy_needs(call->device, call->threads, call->step, &call->args) : 0;
     if (status == QUERN_OK) status = quern_check_workspace(call->device, workspace, workspace_bytes, needed);

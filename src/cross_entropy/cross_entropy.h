@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/cpu/cross_entropy_kept.h"
 #include "kernels/cross_entropy_columns.h"
 #include "kernels/kernel.h"
 #include "kernels/problem.h"
@@ -56,6 +57,7 @@ struct quern_cross_entropy_call {
     struct quern_rows_progress *progress;  /* GPU: for problem.progress */
     char *scratch;                       /* CPU: [workers, scratch_bytes], each at a multiple of 64 */
     size_t scratch_bytes;
+    size_t addends, widened;             /* CPU: of soft targets, offsets in a worker's scratch; 0: not needed */
     int threads;                         /* CPU: of the device when the call began, of which the workspace is */
     int64_t workers;
 };
@@ -116,13 +118,20 @@ float quern_cross_entropy_y(const struct quern_cross_entropy_problem *rows, int6
 
 /* ---- cross_entropy_divergence.c: the divergence of a row from its soft targets on a CPU, in the order of the calls ---- */
 
+/*
+ * What a kernel needs for the soft targets of a part of a row; false: the row has no divergence.  room: for the targets as fp32
+ * numbers, if the kernel does not take their type; else NULL.
+ */
+bool quern_cross_entropy_soft_part(const struct quern_columns_problem *problem, int64_t row, int64_t part, float *room,
+                                   struct quern_soft_part *soft);
+
 /* Keeps the logits of the given columns and the label's, before the gradient may replace them. */
 void quern_cross_entropy_keep_logits(const struct quern_columns_problem *problem, int64_t row);
 
 /* Writes the divergence, and what it adds to the row's upstream gradients.  The log-probabilities are known. */
 void quern_cross_entropy_find_divergence(const struct quern_columns_problem *problem, int64_t row);
 
-/* Writes the gradient of the given columns and the label's, after that of the others. */
+/* Writes the gradient of the given columns that have targets, and the label's, after that of the others. */
 void quern_cross_entropy_write_listed(const struct quern_columns_problem *problem, int64_t row);
 
 /* ---- cross_entropy_cpu.c: cross-entropy on a CPU, for cross_entropy_run.c ---- */
@@ -160,6 +169,12 @@ bool quern_cross_entropy_wants_columns(const struct quern_cross_entropy_call *ca
 
 /* Whether the step adds the gradient of a divergence. */
 bool quern_cross_entropy_wants_slopes(const struct quern_cross_entropy_call *call);
+
+/* Whether the step finds a divergence from soft targets of all columns, or its gradient. */
+bool quern_cross_entropy_wants_soft(const struct quern_cross_entropy_call *call);
+
+/* Whether the step writes an fp32 gradient of 16-bit logits. */
+bool quern_cross_entropy_is_wide(const struct quern_cross_entropy_call *call);
 
 /* The rows of a call take what a divergence adds to their upstream gradients from the workspace. */
 void quern_cross_entropy_place_upstream(struct quern_cross_entropy_call *call);

@@ -26,6 +26,8 @@ struct memory {
     int64_t top_ids[ROWS * COLUMNS], given_ids[ROWS * COLUMNS];
     float top[ROWS * COLUMNS], given[ROWS * COLUMNS], targets[ROWS * COLUMNS], own_logits[ROWS * (COLUMNS + 1)];
     float of_divergence[ROWS], row_upstream[ROWS];
+    float soft_targets[ROWS][VOCAB];
+    struct quern_divergence_sums soft_sums[ROWS];
 };
 
 /* ---- the problem and its results, in double ---- */
@@ -83,6 +85,25 @@ static double listed_gradient(int row, int column) {
     return gradient(row, column) + (double)OF_DIVERGENCE * ((double)TARGET * exp(logit(row, column) - lse(row)) - target);
 }
 
+/* The same target for all columns, and its forward KL divergence from all columns but the label's. */
+#define SOFT_TARGET 0x1p-6
+
+static double soft_value(int row) {
+    double sum = 0;
+    for (int column = 0; column < VOCAB; column++)
+        if (column != label(row)) sum += SOFT_TARGET * (log(SOFT_TARGET) - logit(row, column) + lse(row));
+    return sum;
+}
+
+static double soft_upstream(int row) { return row < COUNTED ? -(double)OF_DIVERGENCE * SOFT_TARGET * VOCAB : 0; }
+
+/* As the gradient stage, the wide one takes the label's column for one without a target. */
+static double wide_gradient(int row, int column) {
+    const double q = exp(logit(row, column) - lse(row)), is_label = column == label(row);
+    if (row >= COUNTED) return 0;
+    return gradient(row, column) + soft_upstream(row) * (is_label - q) - (is_label ? 0 : (double)OF_DIVERGENCE * SOFT_TARGET);
+}
+
 /* ---- asking ---- */
 
 static quern_dtype dtype_of(const struct quern_kernel *kernel) {
@@ -119,6 +140,8 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
         if (combines(stage)) memory->parts[row] = stats(row);
         if (stage == QUERN_STAGE_GRADIENT || stage >= QUERN_STAGE_LOG_PROBS) memory->stats[row] = stats(row);
         if (stage >= QUERN_STAGE_COLUMNS && row < COUNTED) write_lists(memory, stage, row);
+        for (int column = 0; column < VOCAB; column++) memory->soft_targets[row][column] = (float)SOFT_TARGET;
+        if (stage == QUERN_STAGE_WIDE) memory->row_upstream[row] = (float)soft_upstream(row);
         if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
         if (stage == QUERN_STAGE_UPSTREAM) memory->upstream[row] = upstream(row);
         if (stage == QUERN_STAGE_UPSTREAM) memcpy(memory->grad[row], memory->logits[row], sizeof memory->grad[row]);
@@ -150,14 +173,19 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
     };
 }
 
-static void write_columns(struct quern_columns_problem *problem, const struct quern_trial *trial, bool is_last) {
-    problem->logits_dtype = QUERN_F32;
+static void write_columns(struct quern_columns_problem *problem, const struct quern_trial *trial,
+                          enum quern_cross_entropy_stage stage) {
+    const bool is_last = stage == QUERN_STAGE_LISTED, is_soft = stage == QUERN_STAGE_SOFT || stage == QUERN_STAGE_WIDE;
+    problem->logits_dtype = problem->grad_dtype = problem->soft_dtype = QUERN_F32;
+    problem->soft_targets = is_soft ? ON_DEVICE(trial, soft_targets) : NULL;
+    problem->soft_stride = VOCAB;
+    problem->soft_sums = ON_DEVICE(trial, soft_sums);
     problem->top_k = problem->given_count = COLUMNS;
     problem->of_targets = 1;
     problem->target_probs = is_last ? ON_DEVICE(trial, targets) : NULL;
-    problem->grad_divergence = is_last ? ON_DEVICE(trial, of_divergence) : NULL;
+    problem->grad_divergence = is_last || is_soft ? ON_DEVICE(trial, of_divergence) : NULL;
     problem->grad_divergence_stride = 1;
-    problem->row_upstream = is_last ? ON_DEVICE(trial, row_upstream) : NULL;
+    problem->row_upstream = is_last || is_soft ? ON_DEVICE(trial, row_upstream) : NULL;
     problem->own_logits = is_last ? ON_DEVICE(trial, own_logits) : NULL;
     problem->top_ids = ON_DEVICE(trial, top_ids);
     problem->top_log_probs = ON_DEVICE(trial, top);
@@ -169,7 +197,7 @@ static void write_columns(struct quern_columns_problem *problem, const struct qu
 static unsigned blocks_of(const struct quern_kernel *kernel) {
     if (kernel->cuda.elements) return ROWS - 1;
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
-    return stage <= QUERN_STAGE_PORTABLE_COMBINE || stage == QUERN_STAGE_COLUMNS ? ROWS : 1;
+    return stage <= QUERN_STAGE_PORTABLE_COMBINE || stage == QUERN_STAGE_COLUMNS || stage >= QUERN_STAGE_SOFT ? ROWS : 1;
 }
 
 static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
@@ -177,7 +205,7 @@ static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
     struct quern_columns_problem *parameters = trial->parameters;
     write_problem(&parameters->rows, trial, kernel);
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
-    if (stage >= QUERN_STAGE_COLUMNS) write_columns(parameters, trial, stage == QUERN_STAGE_LISTED);
+    if (stage >= QUERN_STAGE_COLUMNS) write_columns(parameters, trial, stage);
     trial->arguments[0] = trial->parameters;
     trial->blocks = blocks_of(kernel);
     trial->shared_bytes = (unsigned)(kernel->cuda.elements ? quern_cross_entropy_share_bytes(kernel, VOCAB, 1)
@@ -306,6 +334,23 @@ static bool listed_is_wrong(const struct memory *memory, quern_dtype dtype, stru
     return false;
 }
 
+static bool soft_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    for (int row = 0; row < COUNTED; row++) {
+        const struct quern_divergence_sums *got = &memory->soft_sums[row];
+        const double value = soft_value(row), slope = -SOFT_TARGET * (VOCAB - 1);
+        if (fabs(got->value - value) <= FEW_ULPS && fabs(got->slope - slope) <= FEW_ULPS) continue;
+        quern_text_add(why, "the divergence of row %d is %g with slope %g, expected %g with %g", row, got->value, got->slope, value,
+                       slope);
+        return true;
+    }
+    return false;
+}
+
+static bool wide_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    return matrix_is_wrong(memory, dtype, wide_gradient, why);
+}
+
 static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype dtype, struct quern_text *why) = {
     [QUERN_STAGE_ROWS] = rows_are_wrong,
     [QUERN_STAGE_STATS] = parts_are_wrong,
@@ -319,6 +364,8 @@ static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype d
     [QUERN_STAGE_COLUMNS] = columns_are_wrong,
     [QUERN_STAGE_LOG_PROBS] = log_probs_are_wrong,
     [QUERN_STAGE_LISTED] = listed_is_wrong,
+    [QUERN_STAGE_SOFT] = soft_is_wrong,
+    [QUERN_STAGE_WIDE] = wide_is_wrong,
 };
 
 static bool is_wrong(const struct quern_kernel *kernel, const char *memory, struct quern_text *why) {

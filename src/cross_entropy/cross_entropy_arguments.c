@@ -27,6 +27,7 @@ static quern_status fill_defaults(const quern_device *device, const quern_cross_
     if (!filled->grad_stride) filled->grad_stride = in_place ? filled->logits_stride : filled->padded_vocab;
     if (!filled->grad_dtype) filled->grad_dtype = filled->logits_dtype;
     if (filled->inverse_temperature == 0) filled->inverse_temperature = 1;
+    if (!filled->soft_targets_stride) filled->soft_targets_stride = filled->vocab;
     return QUERN_OK;
 }
 
@@ -34,6 +35,8 @@ static quern_status check_dtypes(const quern_device *device, const quern_cross_e
     quern_status status = quern_check_dtype(device, "args.logits_dtype", args->logits_dtype, quern_floats, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.labels_dtype", args->labels_dtype, quern_integers, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, quern_floats, false);
+    if (status == QUERN_OK)
+        status = quern_check_dtype(device, "args.soft_targets_dtype", args->soft_targets_dtype, quern_floats, true);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.reduction", (int)args->reduction, QUERN_REDUCTION_MEAN);
     return status;
 }
@@ -57,10 +60,10 @@ static quern_status check_shard(const quern_device *device, const quern_cross_en
 
 /* A stride that is as long as its row is that of the default, so the row is too long. */
 static quern_status check_matrix(const quern_device *device, const quern_cross_entropy_args *args, const char *row_name,
-                                 int64_t row, const char *name, int64_t stride) {
+                                 int64_t row, const char *name, int64_t stride, quern_dtype dtype) {
     quern_status status = check_at_least(device, name, stride, row_name + sizeof "args." - 1, row);
     if (status != QUERN_OK) return status;
-    return quern_check_rows(device, "args.rows", args->rows, stride == row ? row_name : name, stride, args->logits_dtype);
+    return quern_check_rows(device, "args.rows", args->rows, stride == row ? row_name : name, stride, dtype);
 }
 
 /* In place the columns of the padding are in the rows of the logits, whose stride the caller may have forgotten. */
@@ -75,7 +78,8 @@ static quern_status check_grad_shape(const quern_device *device, const quern_cro
     const char *row = args->padded_vocab > args->vocab ? "args.padded_vocab" : "args.vocab";
     if (!args->grad) return QUERN_OK;
     quern_status status = check_padding_in_place(device, args);
-    return status == QUERN_OK ? check_matrix(device, args, row, args->padded_vocab, "args.grad_stride", args->grad_stride) : status;
+    if (status != QUERN_OK) return status;
+    return check_matrix(device, args, row, args->padded_vocab, "args.grad_stride", args->grad_stride, args->grad_dtype);
 }
 
 /* The upstream gradient of an output: a value for each row, or one for all. */
@@ -117,7 +121,10 @@ static quern_status check_shape(const quern_device *device, const quern_cross_en
     status = check_at_least(device, "args.padded_vocab", args->padded_vocab, "vocab", args->vocab);
     if (status == QUERN_OK) status = quern_check_count(device, "args.padded_vocab", args->padded_vocab, QUERN_MOST_ROWS);
     if (status == QUERN_OK)
-        status = check_matrix(device, args, "args.vocab", args->vocab, "args.logits_stride", args->logits_stride);
+        status = check_matrix(device, args, "args.vocab", args->vocab, "args.logits_stride", args->logits_stride, args->logits_dtype);
+    if (status == QUERN_OK && args->soft_targets_dtype)
+        status = check_matrix(device, args, "args.vocab", args->vocab, "args.soft_targets_stride", args->soft_targets_stride,
+                              args->soft_targets_dtype);
     if (status == QUERN_OK) status = check_grad_shape(device, args);
     for (int output = 0; output < UPSTREAMS && status == QUERN_OK; output++)
         status = check_upstream(device, args->rows, upstream_of(args, output));
@@ -131,8 +138,8 @@ static quern_status check_places(const quern_device *device, const quern_cross_e
     if (in_place && args->grad_dtype != args->logits_dtype)
         return quern_fail(device, QUERN_INVALID_DTYPE, "args.grad_dtype is %s in place of %s logits: expected the same dtype",
                           quern_dtype_name(args->grad_dtype), quern_dtype_name(args->logits_dtype));
-    if (args->grad_dtype != args->logits_dtype)
-        return quern_fail(device, QUERN_NOT_SUPPORTED, "args.grad_dtype is %s with %s logits: only the logits' dtype is supported",
+    if (args->grad_dtype != args->logits_dtype && args->grad_dtype != QUERN_F32)
+        return quern_fail(device, QUERN_NOT_SUPPORTED, "args.grad_dtype is %s with %s logits: expected the logits' dtype or f32",
                           quern_dtype_name(args->grad_dtype), quern_dtype_name(args->logits_dtype));
     if (in_place && args->grad_stride != args->logits_stride)
         return quern_fail(device, QUERN_INVALID_SHAPE,
@@ -168,6 +175,7 @@ static const char *without_portable_bits(const quern_device *device, const quern
     if (args->label_smoothing != 0) return "with label_smoothing";
     if (has_divergence(args)) return args->divergence ? "with divergence" : "with grad_divergence";
     if (args->entropy || args->grad_entropy) return args->entropy ? "with entropy" : "with grad_entropy";
+    if (args->grad && args->grad_dtype != args->logits_dtype) return "with an f32 gradient of 16-bit logits";
     return device->kind != QUERN_CPU && args->argmax ? "with argmax on a GPU" : NULL;
 }
 
@@ -199,6 +207,21 @@ static quern_status check_columns(const quern_device *device, const quern_cross_
     return status == QUERN_OK ? quern_check_choice(device, "args.has_tail", args->has_tail, 1) : status;
 }
 
+/* What soft targets of all columns do not combine with. */
+static quern_status check_soft_targets(const quern_device *device, const quern_cross_entropy_args *args) {
+    if (!args->soft_targets_dtype) return QUERN_OK;
+    const char *dtype = quern_dtype_name(args->soft_targets_dtype);
+    if (args->has_tail)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.soft_targets_dtype is %s with args.has_tail 1: expected 0, since no "
+                          "column is left", dtype);
+    if (args->target_probs)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.soft_targets_dtype is %s and args.target_probs is set: expected NULL",
+                          dtype);
+    if (args->vocab == args->global_vocab || !has_divergence(args)) return QUERN_OK;
+    return quern_fail(device, QUERN_NOT_SUPPORTED, "args.soft_targets_dtype is %s with a shard of the vocab: expected all columns, or "
+                      "a list in given_ids and target_probs", dtype);
+}
+
 quern_status quern_cross_entropy_check(const quern_device *device, const quern_cross_entropy_args *given,
                                        quern_cross_entropy_args *args) {
     quern_status status = fill_defaults(device, given, args);
@@ -209,13 +232,14 @@ quern_status quern_cross_entropy_check(const quern_device *device, const quern_c
     if (status == QUERN_OK) status = check_bits(device, args);
     if (status == QUERN_OK) status = check_nodes(device, args);
     if (status == QUERN_OK) status = check_columns(device, args);
+    if (status == QUERN_OK) status = check_soft_targets(device, args);
     return status;
 }
 
 bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args) {
     return args->label_smoothing != 0 || args->softcap != 0 || args->class_weights || args->entropy || args->argmax ||
            args->inverse_temperature != 1 || args->inverse_temperatures || args->grad_log_prob || args->grad_entropy ||
-           args->grad_divergence;
+           args->grad_divergence || (args->grad && args->grad_dtype != args->logits_dtype);
 }
 
 /* ---- the arguments of each step ---- */
@@ -224,9 +248,10 @@ enum { WHOLE = 1 << QUERN_STEP_WHOLE, STATS = 1 << QUERN_STEP_STATS, COMBINE = 1
        GRADIENT = 1 << QUERN_STEP_GRADIENT, UPSTREAM = 1 << QUERN_STEP_UPSTREAM };
 
 /* The strides of matrices that are NULL have not been checked. */
-static int64_t matrix_bytes(const quern_cross_entropy_args *args, const void *matrix, int64_t columns, int64_t stride) {
+static int64_t matrix_bytes(const quern_cross_entropy_args *args, const void *matrix, int64_t columns, int64_t stride,
+                            quern_dtype dtype) {
     if (!matrix || !args->rows) return 0;
-    return ((args->rows - 1) * stride + columns) * (int64_t)quern_dtype_bytes(args->logits_dtype);
+    return ((args->rows - 1) * stride + columns) * (int64_t)quern_dtype_bytes(dtype);
 }
 
 /* A buffer, and the steps that need it, use it and write it. */
@@ -238,7 +263,7 @@ struct buffer {
     unsigned needed, used, written;
 };
 
-enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 27 };  /* the places of those that are named below */
+enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 28 };  /* the places of those that are named below */
 
 struct buffers {
     struct buffer list[BUFFERS];
@@ -257,7 +282,9 @@ static struct buffer upstream_buffer(const quern_cross_entropy_args *args, int o
 
 static struct buffers list_buffers(const struct quern_cross_entropy_call *call) {
     const quern_cross_entropy_args *args = &call->args;
+    const bool is_soft = args->soft_targets_dtype;
     const size_t element = quern_dtype_bytes(args->logits_dtype), label = quern_dtype_bytes(args->labels_dtype);
+    const size_t grad = quern_dtype_bytes(args->grad_dtype), target = is_soft ? quern_dtype_bytes(args->soft_targets_dtype) : 1;
     const int64_t rows = args->rows, row_floats = rows * (int64_t)sizeof(float), stats = (int64_t)sizeof(quern_row_stats);
     const int64_t losses = args->reduction == QUERN_REDUCTION_NONE ? row_floats : (int64_t)sizeof(float);
     const unsigned nodes = quern_cross_entropy_has_nodes(args) ? STATS | COMBINE : 0;
@@ -265,15 +292,18 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
     const int64_t top = rows * args->top_k, given = rows * args->given_count;
     const int64_t shard_top = shard_rows * args->top_k, shard_given = shard_rows * args->given_count;
     const bool has_given = args->given_count > 0;
-    const unsigned diverges = has_given && has_divergence(args) ? WHOLE | COMBINE : 0;
-    const unsigned has_slopes = has_given && args->grad_divergence ? GRADIENT : 0;
+    const unsigned finds = is_soft ? WHOLE : WHOLE | COMBINE;
+    const bool has_slopes = args->grad_divergence && args->grad;
+    const unsigned diverges = has_given && has_divergence(args) && !is_soft ? WHOLE | COMBINE : 0;
+    const unsigned later = has_given && args->grad_divergence && !is_soft ? GRADIENT : 0;
+    const unsigned soft = is_soft ? (args->divergence || has_slopes ? WHOLE : 0) | (args->grad_divergence ? GRADIENT : 0) : 0;
     const unsigned listed = WHOLE | STATS | COMBINE, of_top = args->top_k ? listed : 0, of_given = has_given ? listed : 0;
     const int64_t floats = (int64_t)sizeof(float), integers = (int64_t)sizeof(int64_t);
     return (struct buffers){{
-        {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride), element,
+        {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride, args->logits_dtype), element,
          WHOLE | STATS | GRADIENT, 0, 0},
         {"args.labels", args->labels, rows * (int64_t)label, label, WHOLE | STATS | COMBINE | GRADIENT, 0, 0},
-        {"args.grad", args->grad, matrix_bytes(args, args->grad, args->padded_vocab, args->grad_stride), element,
+        {"args.grad", args->grad, matrix_bytes(args, args->grad, args->padded_vocab, args->grad_stride, args->grad_dtype), grad,
          GRADIENT | UPSTREAM, WHOLE, WHOLE | GRADIENT | UPSTREAM},
         {"args.stats", args->stats, rows * stats, sizeof(double), STATS | GRADIENT, WHOLE | COMBINE, WHOLE | STATS | COMBINE},
         {"shards", call->shards, rows * call->shard_count * stats, sizeof(double), COMBINE, 0, 0},
@@ -293,10 +323,12 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
         {"args.report", args->report, (int64_t)sizeof *args->report, sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.top_ids", args->top_ids, top * integers, sizeof(int64_t), of_top, 0, of_top},
         {"args.top_log_probs", args->top_log_probs, top * floats, sizeof(float), of_top, 0, of_top},
-        {"args.given_ids", args->given_ids, given * integers, sizeof(int64_t), of_given | has_slopes, 0, 0},
-        {"args.given_log_probs", args->given_log_probs, given * floats, sizeof(float), of_given | has_slopes, 0, of_given},
-        {"args.target_probs", args->target_probs, given * floats, sizeof(float), diverges | has_slopes, 0, 0},
-        {"args.divergence", args->divergence, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        {"args.given_ids", args->given_ids, given * integers, sizeof(int64_t), of_given | later, 0, 0},
+        {"args.given_log_probs", args->given_log_probs, given * floats, sizeof(float), of_given | later, 0, of_given},
+        {"args.target_probs", args->target_probs, given * floats, sizeof(float), diverges | later, 0, 0},
+        {"args.soft_targets", args->soft_targets,
+         matrix_bytes(args, args->soft_targets, args->vocab, args->soft_targets_stride, args->soft_targets_dtype), target, soft, 0, 0},
+        {"args.divergence", args->divergence, row_floats, sizeof(float), 0, finds, finds},
         upstream_buffer(args, OF_DIVERGENCE, 0),
         {"args.shard_top_ids", args->shard_top_ids, shard_top * integers, sizeof(int64_t), of_top & COMBINE, 0, 0},
         {"args.shard_top_logits", args->shard_top_logits, shard_top * floats, sizeof(float), of_top & COMBINE, 0, 0},

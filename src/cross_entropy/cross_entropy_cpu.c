@@ -78,7 +78,7 @@ enum { MOST_WORKERS = 1024 };
 
 /* The kernels of a step; NULL: not needed. */
 struct kernels {
-    const struct quern_kernel *rows, *stats, *gradient, *upstream;
+    const struct quern_kernel *rows, *stats, *gradient, *upstream, *soft;
 };
 
 /*
@@ -89,7 +89,7 @@ struct work {
     const struct quern_cross_entropy_call *call;
     const struct quern_cross_entropy_problem *problem;
     const struct quern_kernel *kernel;  /* NULL: none is needed */
-    const struct kernels *kernels;      /* rows with lists of columns: all of them */
+    const struct kernels *kernels;      /* rows with lists of columns, and soft targets: all of them */
     void (*run)(const struct work *work, int64_t first, int64_t end, void *scratch);
     int64_t count, cost;                /* the cost of one item, in logits */
     bool keeps;                         /* parts: values are kept in the scratch of their row */
@@ -155,13 +155,44 @@ static float *maxima_of(const struct quern_cross_entropy_call *call, int64_t row
     return call->maxima + (row * call->problem.part_count + part) * QUERN_CPU_PART_PIECES;
 }
 
+/* What the kernels of a row find beside its numbers.  scratch: NULL without a gradient. */
+static struct quern_kept_values kept_in(const struct work *work, int64_t row, void *scratch, bool of_row) {
+    const struct quern_columns_problem *columns = &work->call->columns;
+    const bool adds = scratch && columns->soft_targets && columns->row_upstream;
+    const bool is_zero = adds && columns->grad_divergence[row * columns->grad_divergence_stride] == 0;
+    float *const grad = quern_cross_entropy_is_wide(work->call) ? work->problem->grad : NULL;
+    return (struct quern_kept_values){.values = scratch, .of_row = of_row,
+                                      .addends = adds && !is_zero ? (void *)((char *)scratch + work->call->addends) : NULL,
+                                      .wide = grad ? grad + row * work->problem->grad_stride : NULL};
+}
+
+/* The sums over the soft targets of a part, and the addends of its columns.  own: of this worker, for targets as fp32 numbers. */
+static void run_soft_part(const struct work *work, int64_t row, int64_t part, struct quern_kept_values kept, void *own) {
+    struct quern_columns_problem columns = work->call->columns;
+    struct quern_divergence_sums *const sums = &columns.soft_sums[part * work->problem->rows + row];
+    float *const room = work->call->widened ? (void *)((char *)own + work->call->widened) : NULL;
+    struct quern_soft_part soft = {.value = 0};
+    quern_columns_take_rows(&columns, work->problem);
+    kept.soft = &soft;
+    if (quern_cross_entropy_soft_part(&columns, row, part, room, &soft))
+        work->kernels->soft->cpu.cross_entropy_part(work->problem, row, part, &kept);
+    *sums = (struct quern_divergence_sums){soft.value, soft.slope, 0, 0};
+}
+
 /* Items are (row, part) pairs; the parts of a row are neighbours. */
 static void run_parts(const struct work *work, int64_t first, int64_t end, void *scratch) {
     const int64_t parts = work->problem->part_count;
     for (int64_t i = first; i < end; i++) {
-        struct quern_kept_values kept = {work->problem->grad ? scratch : NULL, false, maxima_of(work->call, i / parts, i % parts)};
-        if (work->keeps) kept.values = scratch_of(work, i / parts), kept.of_row = true;
-        work->kernel->cpu.cross_entropy_part(work->problem, i / parts, i % parts, &kept);
+        const int64_t row = i / parts, part = i % parts;
+        void *const place = !work->problem->grad ? NULL : work->keeps ? scratch_of(work, row) : scratch;
+        struct quern_kept_values kept = kept_in(work, row, place, work->keeps);
+        kept.maxima = maxima_of(work->call, row, part);
+        if (work->kernel->key.cross_entropy.stage == QUERN_STAGE_SOFT) {
+            run_soft_part(work, row, part, kept, scratch);
+            continue;
+        }
+        if (kept.addends && !work->keeps) run_soft_part(work, row, part, kept, scratch);
+        work->kernel->cpu.cross_entropy_part(work->problem, row, part, &kept);
     }
 }
 
@@ -280,7 +311,7 @@ static void write_listed(const struct work *work, int64_t first, int64_t end, vo
 /* The parts of a row one after the other, so that the cache still has the logits when they are searched. */
 static void run_row_with_columns(const struct work *work, int64_t row, void *scratch) {
     const struct quern_cross_entropy_problem *problem = work->problem;
-    struct quern_kept_values kept = {problem->grad ? scratch : NULL, true, NULL};
+    struct quern_kept_values kept = kept_in(work, row, problem->grad ? scratch : NULL, true);
     for (int64_t part = 0; part < problem->part_count; part++) {
         kept.maxima = maxima_of(work->call, row, part);
         work->kernels->stats->cpu.cross_entropy_part(problem, row, part, &kept);
@@ -288,6 +319,8 @@ static void run_row_with_columns(const struct work *work, int64_t row, void *scr
     combine_rows(work, row, row + 1, NULL);
     finish_rows(work, row, row + 1, NULL);
     find_columns(work, row, row + 1, NULL);
+    for (int64_t part = 0; part < problem->part_count && quern_cross_entropy_wants_soft(work->call); part++)
+        run_soft_part(work, row, part, kept, scratch);
     finish_columns(work, row, row + 1, NULL);
     for (int64_t part = problem->part_count - 1; part >= 0 && problem->grad; part--)
         work->kernels->gradient->cpu.cross_entropy_part(problem, row, part, &kept);
@@ -322,12 +355,17 @@ static quern_status find_kernel(const struct quern_cross_entropy_call *call, enu
     return status;
 }
 
+/* Whether whole rows have something to be done between their sums and their gradient, or a gradient that the rows stage lacks. */
+static bool takes_one_by_one(const struct quern_cross_entropy_call *call) {
+    return quern_cross_entropy_wants_columns(call) || quern_cross_entropy_is_wide(call);
+}
+
 /* Finds all kernels before the first one runs, so that a missing one leaves no partial result. */
 static quern_status find_kernels(const struct quern_cross_entropy_call *call, struct kernels *kernels) {
-    const bool is_whole = call->step == QUERN_STEP_WHOLE, wants_columns = quern_cross_entropy_wants_columns(call);
+    const bool is_whole = call->step == QUERN_STEP_WHOLE, one_by_one = takes_one_by_one(call);
     const int64_t split = is_whole ? count_split(call) : 0;
-    const bool in_parts = is_whole && (split > 0 || wants_columns);
-    quern_status status = find_kernel(call, QUERN_STAGE_ROWS, is_whole && !wants_columns && split < call->problem.rows,
+    const bool in_parts = is_whole && (split > 0 || one_by_one);
+    quern_status status = find_kernel(call, QUERN_STAGE_ROWS, is_whole && !one_by_one && split < call->problem.rows,
                                       &kernels->rows);
     if (status == QUERN_OK)
         status = find_kernel(call, QUERN_STAGE_STATS, in_parts || call->step == QUERN_STEP_STATS, &kernels->stats);
@@ -336,14 +374,16 @@ static quern_status find_kernels(const struct quern_cross_entropy_call *call, st
                              &kernels->gradient);
     if (status == QUERN_OK)
         status = find_kernel(call, QUERN_STAGE_UPSTREAM, call->step == QUERN_STEP_UPSTREAM, &kernels->upstream);
+    if (status == QUERN_OK)
+        status = find_kernel(call, QUERN_STAGE_SOFT, quern_cross_entropy_wants_soft(call), &kernels->soft);
     return status;
 }
 
 /* The parts of rows.  Only a whole call keeps values, since its sums and its gradients have the same scratch. */
 static struct work parts_of(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
-                            const struct quern_kernel *kernel) {
+                            const struct quern_kernel *kernel, const struct kernels *kernels) {
     return (struct work){
-        .call = call, .problem = problem, .kernel = kernel, .run = run_parts, .count = problem->rows * problem->part_count,
+        .call = call, .problem = problem, .kernel = kernel, .kernels = kernels, .run = run_parts, .count = problem->rows * problem->part_count,
         .cost = problem->vocab / quern_larger(1, problem->part_count), .keeps = call->step == QUERN_STEP_WHOLE && problem->grad};
 }
 
@@ -360,17 +400,17 @@ static void search_rows(const struct quern_cross_entropy_call *call, const struc
 
 static void sum_rows(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
                      const struct kernels *kernels) {
-    run_work(parts_of(call, problem, kernels->stats));
+    run_work(parts_of(call, problem, kernels->stats, kernels));
     run_work(rows_of(call, problem, combine_rows));
     search_rows(call, problem);
 }
 
 static void run_whole_rows(const struct quern_cross_entropy_call *call, struct quern_cross_entropy_problem problem, int64_t rows,
                            const struct kernels *kernels) {
-    const bool wants_columns = quern_cross_entropy_wants_columns(call);
+    const bool one_by_one = takes_one_by_one(call);
     problem.rows = rows;
-    struct work work = rows_of(call, &problem, wants_columns ? run_rows_with_columns : run_rows);
-    work.kernel = wants_columns ? kernels->stats : kernels->rows;
+    struct work work = rows_of(call, &problem, one_by_one ? run_rows_with_columns : run_rows);
+    work.kernel = one_by_one ? kernels->stats : kernels->rows;
     work.kernels = kernels;
     work.cost += problem.vocab;
     run_work(work);
@@ -384,8 +424,9 @@ static void run_split_rows(struct quern_cross_entropy_call call, int64_t first, 
     call.problem.stats = problem->stats ? problem->stats + first : call.spare_stats;
     sum_rows(&call, problem, kernels);
     run_work(rows_of(&call, problem, finish_rows));
+    if (kernels->soft) run_work(parts_of(&call, problem, kernels->soft, kernels));
     if (quern_cross_entropy_wants_columns(&call)) run_work(rows_of(&call, problem, finish_columns));
-    if (kernels->gradient) run_work(parts_of(&call, problem, kernels->gradient));
+    if (kernels->gradient) run_work(parts_of(&call, problem, kernels->gradient, kernels));
     if (quern_cross_entropy_wants_slopes(&call)) run_work(rows_of(&call, problem, write_listed));
 }
 
@@ -433,12 +474,13 @@ quern_status quern_cross_entropy_on_cpu(struct quern_cross_entropy_call *call) {
         run_combine(call);
         break;
     case QUERN_STEP_UPSTREAM:
-        if (multiplies(&call->problem)) run_work(parts_of(call, &call->problem, kernels.upstream));
+        if (multiplies(&call->problem)) run_work(parts_of(call, &call->problem, kernels.upstream, &kernels));
         break;
     default:
         if (call->tasks & QUERN_COUNT_LABELS) count_labels(call, &call->problem);
+        if (kernels.soft) run_work(parts_of(call, &call->problem, kernels.soft, &kernels));
         if (quern_cross_entropy_wants_slopes(call)) run_work(rows_of(call, &call->problem, finish_columns));
-        run_work(parts_of(call, &call->problem, kernels.gradient));
+        run_work(parts_of(call, &call->problem, kernels.gradient, &kernels));
         if (quern_cross_entropy_wants_slopes(call)) run_work(rows_of(call, &call->problem, write_listed));
     }
     return QUERN_OK;

@@ -6,6 +6,7 @@
  *   stats, combine, gradient    fewer long rows: a block for each part of each row
  *   columns, log_probs          before and after these, if lists of columns are wanted
  *   stats, combine, log_probs, gradient, listed    with the gradient of a divergence
+ *   soft, wide                  before log_probs and for gradient, with soft targets of all columns; wide also in fp32 for 16 bits
  *
  * Long rows have the same bits either way.
  */
@@ -32,7 +33,7 @@ struct launch {
 
 /* All stages are found before the first launch, so that a missing one leaves no partial result. */
 struct launches {
-    struct launch list[8];  /* at most: columns, labels, stats, combine, log_probs, gradient, listed, reduce */
+    struct launch list[9];  /* at most: columns, labels, stats, combine, soft, log_probs, gradient, listed, reduce */
     int count;
 };
 
@@ -152,11 +153,22 @@ static quern_status add_labels(struct launches *launches, const struct quern_cro
     return counts_labels(call) ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
 }
 
+static quern_status add_parts(struct launches *launches, const struct quern_cross_entropy_call *call,
+                              enum quern_cross_entropy_stage stage) {
+    return add(launches, call, stage, call->problem.rows * call->problem.part_count);
+}
+
+/* What follows the sums of the rows: the divergence from soft targets of all columns, and the log-probabilities. */
+static quern_status add_log_probs(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    const quern_status status = quern_cross_entropy_wants_soft(call) ? add_parts(launches, call, QUERN_STAGE_SOFT) : QUERN_OK;
+    return status == QUERN_OK ? add_warps(launches, call, QUERN_STAGE_LOG_PROBS) : status;
+}
+
 /* That of a divergence needs its log-probabilities. */
 static quern_status add_slopes(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    quern_status status = add_warps(launches, call, QUERN_STAGE_LOG_PROBS);
-    if (status == QUERN_OK)
-        status = add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count);
+    const bool is_wide = quern_cross_entropy_wants_soft(call) || quern_cross_entropy_is_wide(call);
+    quern_status status = add_log_probs(launches, call);
+    if (status == QUERN_OK) status = add_parts(launches, call, is_wide ? QUERN_STAGE_WIDE : QUERN_STAGE_GRADIENT);
     return status == QUERN_OK ? add_warps(launches, call, QUERN_STAGE_LISTED) : status;
 }
 
@@ -164,7 +176,7 @@ static quern_status add_gradient(struct launches *launches, struct quern_cross_e
     if (!call->problem.grad) return QUERN_OK;
     if (quern_cross_entropy_wants_slopes(call)) return add_slopes(launches, call);
     if (!call->problem.portable_bits)
-        return add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count);
+        return add_parts(launches, call, quern_cross_entropy_is_wide(call) ? QUERN_STAGE_WIDE : QUERN_STAGE_GRADIENT);
     call->problem.portable_bits = QUERN_PORTABLE_GRADIENT;
     return add(launches, call, QUERN_STAGE_PORTABLE, call->problem.rows);
 }
@@ -174,7 +186,7 @@ static quern_status add_reduce(struct launches *launches, const struct quern_cro
 }
 
 static quern_status add_stats(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    return add(launches, call, QUERN_STAGE_STATS, call->problem.rows * call->problem.part_count);
+    return add_parts(launches, call, QUERN_STAGE_STATS);
 }
 
 /* ---- the steps ---- */
@@ -185,7 +197,8 @@ static quern_status add_stats(struct launches *launches, const struct quern_cros
  */
 static quern_status is_better_split(const struct quern_cross_entropy_call *call, bool *split) {
     const struct quern_ready_kernel *rows, *stats;
-    *split = quern_cross_entropy_wants_slopes(call);  /* what lies between the sums and the gradient */
+    /* What lies between the sums and the gradient, or a gradient that the rows stage lacks. */
+    *split = quern_cross_entropy_wants_slopes(call) || quern_cross_entropy_is_wide(call);
     if (*split || call->problem.part_count < 2) return QUERN_OK;
     quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
     if (status == QUERN_OK && rows->kernel->cuda.elements) return QUERN_OK;  /* a row has the same bits among few and many */
@@ -262,7 +275,7 @@ static quern_status plan_gradient(struct launches *launches, struct quern_cross_
 }
 
 static quern_status plan_upstream(struct launches *launches, struct quern_cross_entropy_call *call) {
-    return add(launches, call, QUERN_STAGE_UPSTREAM, call->problem.rows * call->problem.part_count);
+    return add_parts(launches, call, QUERN_STAGE_UPSTREAM);
 }
 
 static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct quern_cross_entropy_call *) = {
@@ -275,12 +288,12 @@ static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct
 
 static quern_status plan(struct launches *launches, struct quern_cross_entropy_call *call) {
     const bool wants_columns = quern_cross_entropy_wants_columns(call), wants_slopes = quern_cross_entropy_wants_slopes(call);
-    const bool reads_logits = wants_columns && call->step != QUERN_STEP_COMBINE;
+    const bool reads_logits = (call->columns.top_k || call->columns.given_count) && wants_columns && call->step != QUERN_STEP_COMBINE;
     const bool finishes = wants_columns && !wants_slopes && call->step != QUERN_STEP_STATS;
     quern_status status = QUERN_OK;
     if (reads_logits || wants_slopes) status = add(launches, call, QUERN_STAGE_COLUMNS, call->problem.rows);
     if (status == QUERN_OK) status = plan_of_step[call->step](launches, call);
-    if (status == QUERN_OK && finishes) status = add_warps(launches, call, QUERN_STAGE_LOG_PROBS);
+    if (status == QUERN_OK && finishes) status = add_log_probs(launches, call);
     quern_columns_take_rows(&call->columns, &call->problem);
     return status;
 }

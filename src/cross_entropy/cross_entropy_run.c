@@ -22,9 +22,11 @@ struct layout {
     size_t part_nodes;     /* of their nodes, if the steps exchange them (CPU) */
     size_t row_upstream;   /* of the upstream gradients of the rows, if those of a divergence may be added */
     size_t own_logits;     /* of the logits of columns with soft targets, likewise */
+    size_t soft_sums;      /* of the sums over soft targets of all columns */
     size_t maxima;         /* of the pieces of the rows, if the largest columns are wanted (CPU) */
     size_t scratch;        /* of the first worker's scratch (CPU) */
     size_t scratch_bytes;  /* of one worker */
+    size_t addends, widened;  /* in the scratch, for soft targets of all columns; 0: not needed */
     int64_t workers;
     size_t total;
 };
@@ -42,15 +44,35 @@ static bool is_reduced(enum quern_cross_entropy_step step, const quern_cross_ent
     return args->reduction != QUERN_REDUCTION_NONE && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE);
 }
 
-/* Whether the gradient of a divergence may be wanted: pointers may be unknown when the workspace is sized. */
-static bool may_have_slopes(enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
-    return args->given_count > 0 && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_GRADIENT);
+/* Whether a divergence from soft targets of all columns may be wanted: pointers may be unknown when the workspace is sized. */
+static bool may_have_soft(enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+    return args->soft_targets_dtype && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_GRADIENT);
 }
 
-static void lay_out_scratch(const quern_device *device, int threads, const quern_cross_entropy_args *args, struct layout *layout) {
+/* The same of the gradient of a divergence. */
+static bool may_have_slopes(enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+    return may_have_soft(step, args) || (args->given_count > 0 && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_GRADIENT));
+}
+
+/* The kernels take soft targets of the logits' type and of fp32. */
+static size_t widened_bytes(const quern_cross_entropy_args *args) {
+    const bool is_taken = args->soft_targets_dtype == args->logits_dtype || args->soft_targets_dtype == QUERN_F32;
+    return is_taken ? 0 : sizeof(float) * (size_t)quern_smaller(args->vocab, QUERN_CPU_PART_COLUMNS);
+}
+
+static void add_soft_scratch(const quern_cross_entropy_args *args, struct layout *layout) {
+    layout->addends = layout->scratch_bytes;
+    layout->scratch_bytes += quern_round_up(sizeof(float) * (size_t)quern_cross_entropy_scratch_columns(args->vocab), ALIGNMENT);
+    layout->widened = widened_bytes(args) ? layout->scratch_bytes : 0;
+    layout->scratch_bytes += quern_round_up(widened_bytes(args), ALIGNMENT);
+}
+
+static void lay_out_scratch(const quern_device *device, int threads, enum quern_cross_entropy_step step,
+                            const quern_cross_entropy_args *args, struct layout *layout) {
     const int64_t tasks = args->rows * quern_cross_entropy_parts(device, args);
     layout->workers = quern_smaller(tasks, threads);
     layout->scratch_bytes = (size_t)quern_cross_entropy_scratch_bytes(args->vocab);
+    if (may_have_soft(step, args)) add_soft_scratch(args, layout);
     /* The caller's workspace is 16-byte aligned and the scratch must be 64-byte aligned. */
     layout->scratch = set_aside(layout, (size_t)layout->workers * layout->scratch_bytes + (layout->workers ? 64 : 0));
 }
@@ -59,7 +81,8 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
                              const quern_cross_entropy_args *args) {
     struct layout layout = {0};
     const size_t rows = (size_t)args->rows;
-    const int64_t parts = step == QUERN_STEP_WHOLE || step == QUERN_STEP_STATS ? quern_cross_entropy_parts(device, args) : 0;
+    const int64_t all_parts = quern_cross_entropy_parts(device, args);
+    const int64_t parts = step == QUERN_STEP_WHOLE || step == QUERN_STEP_STATS ? all_parts : 0;
     if (step == QUERN_STEP_UPSTREAM) return layout;
     if (is_mean(args) && step != QUERN_STEP_STATS) layout.divisor = set_aside(&layout, sizeof(double));
     if (is_reduced(step, args)) layout.row_loss = set_aside(&layout, sizeof(float) * rows);
@@ -73,9 +96,11 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
         layout.row_upstream = set_aside(&layout, sizeof(float) * rows);
         layout.own_logits = set_aside(&layout, sizeof(float) * rows * (size_t)(args->given_count + 1));
     }
+    if (may_have_soft(step, args))
+        layout.soft_sums = set_aside(&layout, sizeof(struct quern_divergence_sums) * rows * (size_t)all_parts);
     if (device->kind == QUERN_CPU && args->top_k)
         layout.maxima = set_aside(&layout, sizeof(float) * rows * (size_t)parts * QUERN_CPU_PART_PIECES);
-    if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, threads, args, &layout);
+    if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, threads, step, args, &layout);
     return layout;
 }
 
@@ -160,8 +185,11 @@ static struct quern_columns_problem columns_of(const struct quern_cross_entropy_
     const quern_cross_entropy_args *args = &call->args;
     const bool is_later = call->step == QUERN_STEP_GRADIENT;
     const bool slopes = may_have_slopes(call->step, args) && args->grad_divergence && call->problem.grad;
+    const bool soft = may_have_soft(call->step, args) && (slopes || (args->divergence && !is_later));
+    const bool finds = call->step == QUERN_STEP_WHOLE || (call->step == QUERN_STEP_COMBINE && !args->soft_targets_dtype);
     return (struct quern_columns_problem){
         .logits_dtype = (int64_t)args->logits_dtype,
+        .grad_dtype = (int64_t)args->grad_dtype,
         .top_k = is_later ? 0 : args->top_k,
         .given_count = args->given_count,
         .top_ids = args->top_ids,
@@ -172,11 +200,11 @@ static struct quern_columns_problem columns_of(const struct quern_cross_entropy_
         .shard_ids = args->shard_top_ids,
         .shard_logits = args->shard_top_logits,
         .given_logits = args->shard_given_logits,
-        .target_probs = args->target_probs,
+        .target_probs = args->soft_targets_dtype ? NULL : args->target_probs,
         .of_targets = args->divergence_kind != QUERN_KL_REVERSE,
         .of_model = args->divergence_kind != QUERN_KL_FORWARD,
         .has_tail = args->has_tail,
-        .divergence = is_later || call->step == QUERN_STEP_STATS ? NULL : args->divergence,
+        .divergence = finds ? args->divergence : NULL,
         .grad_divergence = slopes ? args->grad_divergence : NULL,
         .grad_divergence_stride = args->grad_divergence_stride,
         .grad_log_prob = call->problem.grad_log_prob,
@@ -184,6 +212,10 @@ static struct quern_columns_problem columns_of(const struct quern_cross_entropy_
         .row_upstream = slopes ? inside(workspace, layout->row_upstream) : NULL,
         .own_logits = slopes ? inside(workspace, layout->own_logits) : NULL,
         .has_log_probs = is_later,
+        .soft_targets = soft ? args->soft_targets : NULL,
+        .soft_dtype = (int64_t)args->soft_targets_dtype,
+        .soft_stride = args->soft_targets_stride,
+        .soft_sums = soft ? inside(workspace, layout->soft_sums) : NULL,
     };
 }
 
@@ -195,10 +227,12 @@ void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *works
     call->progress = inside(workspace, layout.progress);
     call->columns = columns_of(call, &layout, workspace);
     call->maxima = call->device->kind == QUERN_CPU && call->args.top_k ? inside(workspace, layout.maxima) : NULL;
-    if (quern_cross_entropy_wants_columns(call) && call->step != QUERN_STEP_STATS && !call->problem.stats)
-        call->problem.stats = call->spare_stats;
+    const bool needs_stats = quern_cross_entropy_wants_columns(call) || quern_cross_entropy_is_wide(call);
+    if (needs_stats && call->step != QUERN_STEP_STATS && !call->problem.stats) call->problem.stats = call->spare_stats;
     call->scratch = (char *)quern_round_up((size_t)workspace + layout.scratch, ALIGNMENT);
     call->scratch_bytes = layout.scratch_bytes;
+    call->addends = layout.addends;
+    call->widened = layout.widened;
     call->workers = layout.workers;
 }
 

@@ -93,9 +93,14 @@ static const char *bits(const struct quern_kernel *kernel) {
     return kernel->cuda.elements ? NULL : kernel->target.name;
 }
 
+/* Whether the kernels of a stage have a type of logits.  The soft stage of a CPU has one, that of a GPU serves all of them. */
+static bool has_type(enum quern_cross_entropy_stage stage, quern_device_kind kind) {
+    return stage <= QUERN_STAGE_PORTABLE || (stage == QUERN_STAGE_SOFT && kind == QUERN_CPU);
+}
+
 static const char *pack_fault(const struct quern_pack_row *row) {
-    if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_LISTED) return "an unknown stage";
-    if ((row->stage <= QUERN_STAGE_PORTABLE) != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
+    if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_WIDE) return "an unknown stage";
+    if (has_type((enum quern_cross_entropy_stage)row->stage, QUERN_CUDA) != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
     if (row->full != 0 && row->full != 1) return "an unknown set of options";
     if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";
     return NULL;
@@ -106,9 +111,9 @@ const struct quern_operation quern_cross_entropy_operation = {
     .refused = refused, .answers = &quern_cross_entropy_answers};
 
 static struct request request_of(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
-    const bool has_type = stage <= QUERN_STAGE_PORTABLE;
+    const bool is_typed = has_type(stage, call->device->kind);
     const bool needs_full = stage < QUERN_STAGE_UPSTREAM && call->is_full;
-    return (struct request){has_type ? call->args.logits_dtype : QUERN_NO_DTYPE, stage, needs_full, call->args.vocab,
+    return (struct request){is_typed ? call->args.logits_dtype : QUERN_NO_DTYPE, stage, needs_full, call->args.vocab,
                             quern_cross_entropy_parts(call->device, &call->args), call->device->shared_bytes};
 }
 

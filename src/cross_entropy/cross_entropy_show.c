@@ -21,11 +21,13 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const char *const nodes = quern_cross_entropy_has_nodes(args) ? "-oi--" : "-----";
     const int64_t top_k = args->top_k, given_count = args->given_count;
     const char *const top = top_k ? "ooo--" : "-----";
-    const char *const given = !given_count ? "-----" : args->grad_divergence ? "oooi-" : "ooo--";
     const int64_t of_divergence = args->grad_divergence_stride;
-    const bool is_later = args->grad_divergence && given_count;
+    const bool is_soft = args->soft_targets_dtype, is_later = args->grad_divergence && given_count && !is_soft;
+    const struct quern_element of_soft = quern_element_of(is_soft ? args->soft_targets_dtype : QUERN_F32);
+    const char *const soft = !is_soft || !args->soft_targets ? "-----" : args->grad_divergence ? "i--i-" : args->divergence ? "i----" : "-----";
+    const char *const given = !given_count ? "-----" : is_later ? "oooi-" : "ooo--";
     const char *const given_ids = is_later ? "iiii-" : given_count ? "iii--" : "-----";
-    const char *const targets = is_later ? "i-ii-" : args->divergence ? "i-i--" : "-----";
+    const char *const targets = is_later ? "i-ii-" : args->divergence && !is_soft ? "i-i--" : "-----";
     const char *const shard_top = top_k ? "--i--" : "-----", *const shard_given = given_count ? "--i--" : "-----";
     const struct {
         const char *name, *uses;
@@ -43,7 +45,8 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         {"shards", "--i--", call->shards, quern_byte_element, call->shard_count * rows, stats, stats},
         {"stats", "oooi-", args->stats, quern_byte_element, rows, stats, stats},
         {"nodes", nodes, args->nodes, quern_byte_element, shard_rows, node_bytes, node_bytes},
-        {"grad", "o--ob", args->grad, logits, rows, args->padded_vocab, args->grad_stride},
+        {"soft_targets", soft, args->soft_targets, of_soft, rows, args->vocab, args->soft_targets_stride},
+        {"grad", "o--ob", args->grad, quern_element_of(args->grad_dtype), rows, args->padded_vocab, args->grad_stride},
         {"loss", "o-o--", args->loss, quern_float_element, QUERN_NO_ROWS, sums, sums},
         {"lse", "o-o--", args->lse, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"log_prob", "o-o--", args->log_prob, quern_float_element, QUERN_NO_ROWS, rows, rows},
@@ -56,7 +59,7 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         {"given_log_probs", given, args->given_log_probs, quern_float_element, rows, given_count, given_count},
         {"target_probs", targets, args->target_probs, quern_float_element, rows, given_count, given_count},
         {"grad_divergence", "i--i-", args->grad_divergence, quern_float_element, of_divergence ? rows : 1, 1, of_divergence},
-        {"divergence", "o-o--", args->divergence, quern_float_element, QUERN_NO_ROWS, rows, rows},
+        {"divergence", is_soft ? "o----" : "o-o--", args->divergence, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"top_ids", top, args->top_ids, quern_int64_element, rows, top_k, top_k},
         {"top_log_probs", top, args->top_log_probs, quern_float_element, rows, top_k, top_k},
         {"report", "o-o--", args->report, quern_int64_element, QUERN_NO_ROWS, report, report},

@@ -62,6 +62,10 @@ static quern_status check_matrix(const quern_device *device, const quern_linear_
 
 static quern_status check_dtypes(const quern_device *device, quern_linear_cross_entropy_args *args) {
     static const quern_dtype sums[] = {QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE};
+    if (args->loss.grad_dtype != args->loss.logits_dtype)
+        return quern_fail(device, QUERN_NOT_SUPPORTED, "args.loss.grad_dtype is %s with %s logits, which their gradient replaces: "
+                          "expected the same dtype", quern_dtype_name(args->loss.grad_dtype),
+                          quern_dtype_name(args->loss.logits_dtype));
     quern_status status = quern_check_dtype(device, "args.hidden_dtype", args->hidden_dtype, quern_floats, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.weight_dtype", args->weight_dtype, quern_floats, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.d_weight_dtype", args->d_weight_dtype, sums, true);

@@ -1,7 +1,7 @@
 /*
- * The problem of the stages around the rows of a cross-entropy that serve single columns of them, the largest and given ones: their
- * log-probabilities, and divergences from soft targets of given columns.  Included by the host code and by the GPU kernels of these
- * stages, which share the arithmetic, in double.
+ * The problem of the stages around the rows of a cross-entropy that serve columns of them: log-probabilities of the largest and of
+ * given ones, divergences from soft targets of given or of all columns, and a gradient of another type.  Included by the host code
+ * and by the GPU kernels of these stages, which share the arithmetic, in double.
  */
 #ifndef QUERN_CROSS_ENTROPY_COLUMNS_H
 #define QUERN_CROSS_ENTROPY_COLUMNS_H
@@ -11,9 +11,14 @@
 /* The most of the largest columns of a row: a warp of a GPU keeps one in each thread. */
 enum { QUERN_MOST_TOP = 32 };
 
+/* What an outcome adds, summed over the columns of a row or of a part. */
+struct quern_divergence_sums {
+    double value, slope, targets, probabilities;
+};
+
 struct quern_columns_problem {
     struct quern_cross_entropy_problem rows;  /* with stats for all stages but the first, and the caller's upstream gradients */
-    int64_t logits_dtype;              /* quern_dtype */
+    int64_t logits_dtype, grad_dtype;  /* quern_dtype */
 
     /* Lists of each row, counted over all shards; -1: no column.  The first stage writes logits where log-probabilities go. */
     int64_t top_k, given_count;        /* 0: not wanted */
@@ -40,6 +45,11 @@ struct quern_columns_problem {
     float *row_upstream;               /* [rows]: that of log_prob for the gradient kernels, written by the second stage */
     float *own_logits;                 /* [rows, given_count + 1]: of the given columns and the label's, kept by the first stage */
     int32_t has_log_probs;             /* the gradient step: the lists are complete */
+
+    /* Soft targets of all columns. */
+    const void *soft_targets;          /* [rows, vocab]; NULL: none */
+    int64_t soft_dtype, soft_stride;
+    struct quern_divergence_sums *soft_sums;  /* [part_count, rows]: of the columns but the label's, written by the soft stage */
 };
 
 /* Gives the stages the problem of the rows that the other kernels have. */
@@ -77,10 +87,15 @@ QUERN_FUNCTION struct quern_divergence_term quern_divergence_of(const struct que
     return term;
 }
 
-/* The sums over the given columns of a row. */
-struct quern_divergence_sums {
-    double value, slope, targets, probabilities;
-};
+QUERN_FUNCTION void quern_divergence_add(struct quern_divergence_sums *sums, const struct quern_columns_problem *problem, double t,
+                                         double log_q) {
+    const double q = quern_fixed_exp(log_q);
+    const struct quern_divergence_term term = quern_divergence_of(problem, t, q, log_q);
+    sums->value += term.value;
+    sums->slope += term.slope;
+    sums->targets += t;
+    sums->probabilities += q;
+}
 
 /*
  * The divergence of a row and its gradient with respect to y: that of a listed column is its own slope less its probability times
@@ -102,6 +117,12 @@ QUERN_FUNCTION struct quern_row_divergence quern_row_divergence(const struct que
     const double all = sums.slope + tail.slope;
     const struct quern_row_divergence divergence = {sums.value + tail.value, all, tail.slope / q - all};
     return divergence;
+}
+
+/* The upstream gradient of a row's divergence, with respect to y. */
+QUERN_FUNCTION double quern_row_of_divergence(const struct quern_columns_problem *problem, int64_t row) {
+    return (double)problem->grad_divergence[row * problem->grad_divergence_stride] * (double)problem->rows.grad_scale *
+           (double)quern_row_inverse_temperature(&problem->rows, row);
 }
 
 /* What an upstream gradient of the divergence adds to that of log_prob: other columns get minus it times their probability. */
@@ -135,8 +156,7 @@ QUERN_FUNCTION double quern_listed_gradient(const struct quern_columns_problem *
     if (column->target >= 0)
         of_divergence = quern_divergence_of(problem, column->target, q, (double)column->log_prob).slope -
                         q * divergence->all;
-    const double upstream = (double)problem->grad_divergence[row * problem->grad_divergence_stride] *
-                            (double)problem->rows.grad_scale * (double)quern_row_inverse_temperature(&problem->rows, row);
+    const double upstream = quern_row_of_divergence(problem, row);
     return (of_row + (upstream != 0 ? upstream * of_divergence : 0)) * column->softcap_slope;
 }
 

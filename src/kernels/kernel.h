@@ -48,7 +48,8 @@ struct quern_target {
 
 /*
  * The tasks of cross-entropy kernels.  A call runs either the rows stage or, when one worker per row would be too few or the row is
- * sharded, the stats, combine and gradient stages.  CPU kernels exist only for the first four; the host code does the rest.
+ * sharded, the stats, combine and gradient stages.  CPU kernels exist for the first four and the soft stage; the host code does the
+ * rest.
  */
 enum quern_cross_entropy_stage {
     QUERN_STAGE_ROWS = 0,      /* loss, outputs and gradient of each row */
@@ -62,7 +63,9 @@ enum quern_cross_entropy_stage {
     QUERN_STAGE_REDUCE = 8,    /* sums the rows' losses in a fixed order */
     QUERN_STAGE_COLUMNS = 9,   /* the largest columns of each row, and the logits of given ones, before the rows stage */
     QUERN_STAGE_LOG_PROBS = 10,  /* their log-probabilities, after it, and divergences */
-    QUERN_STAGE_LISTED = 11    /* the gradient of columns with soft targets, after that of all */
+    QUERN_STAGE_LISTED = 11,   /* the gradient of columns with soft targets, after that of all */
+    QUERN_STAGE_SOFT = 12,     /* the divergence from soft targets of all columns, of each part of each row */
+    QUERN_STAGE_WIDE = 13      /* GPU: what the gradient stage does, with soft targets of all columns or in fp32 */
 };
 
 /* Rows [first_row, end_row).  scratch is laid out as problem.h says, is 64-byte aligned and is used by this call alone. */

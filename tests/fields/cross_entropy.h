@@ -33,9 +33,11 @@ PLAIN(quern_cross_entropy_args, ignore_index,                   "........-")
 BUFFER_OF(quern_cross_entropy_args, loss,                       "w-w----w-", sizeof(float))
 MEMORY_OF(quern_cross_entropy_args, grad,                       "w--WW--00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
 RULE(quern_cross_entropy_args, grad_dtype,                      "ccccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_FLOAT_DTYPES),
-     .legal_text = "one of f32, f16, bf16", REFUSES({.text = "@ with f32 logits: only the logits' dtype is supported",
-                                                     .status = QUERN_NOT_SUPPORTED, .calls = "x--xx----",
-                                                     VALUES(QUERN_F16, QUERN_BF16)}))
+     .legal_text = "one of f32, f16, bf16", REFUSES(
+     {.text = "@ with f32 logits: expected the logits' dtype or f32", .status = QUERN_NOT_SUPPORTED, .calls = "x--xx----",
+      VALUES(QUERN_F16, QUERN_BF16)},
+     {.text = "@ with f32 logits, which their gradient replaces: expected the same dtype", .status = QUERN_NOT_SUPPORTED,
+      .calls = "-------xx", VALUES(QUERN_F16, QUERN_BF16)}))
 RULE(quern_cross_entropy_args, grad_stride,                     "c--cc--00", IS_COMPUTED, REFUSES(
      SHAPE("at least padded_vocab, 13"), OF_THREE_ROWS))
 BUFFER_OF(quern_cross_entropy_args, grad_loss,                  "r--rR--r-", sizeof(float))
@@ -84,6 +86,12 @@ PLAIN(quern_cross_entropy_args, has_tail,                       "ccccccccc")
 BUFFER_OF(quern_cross_entropy_args, divergence,                 "w-w----w-", sizeof(float))
 BUFFER_OF(quern_cross_entropy_args, grad_divergence,            "rnnr--nr-", sizeof(float))
 RULE(quern_cross_entropy_args, grad_divergence_stride,          "cccc--cc-", REFUSES(FAR_ROWS))
+RULE(quern_cross_entropy_args, soft_targets_dtype,              "ccccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_FLOAT_DTYPES),
+     .legal_text = "none or f32, f16, bf16", REFUSES({.text = "@ with args.has_tail 1: expected 0, since no column is left",
+                                                      .status = QUERN_INVALID_ARGUMENT,
+                                                      VALUES(QUERN_F32, QUERN_F16, QUERN_BF16)}))
+MEMORY_OF(quern_cross_entropy_args, soft_targets,               "---------", 1)
+PLAIN(quern_cross_entropy_args, soft_targets_stride,            ".........")
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */

@@ -66,6 +66,13 @@ static void loss_numbers(quern_cross_entropy_args *a) {
     } else {
         a->target_probs = OMIT, a->divergence = OMIT, a->grad_divergence = OMIT;
     }
+    a->soft_targets = OMIT;
+    if (!a->global_vocab && input_one_in(6)) {
+        a->soft_targets_dtype = float_dtype(), a->soft_targets_stride = stride(a->vocab), a->soft_targets = NULL;
+        a->target_probs = OMIT, a->divergence = omit_one_in(2), a->grad_divergence = omit_one_in(2), a->has_tail = 0;
+        a->bits = QUERN_BITS_DEFAULT, a->nodes = OMIT;
+    }
+    if (!a->grad && input_one_in(4)) a->grad_dtype = QUERN_F32;
 }
 
 static void linear_numbers(quern_linear_cross_entropy_args *a) {
@@ -74,9 +81,11 @@ static void linear_numbers(quern_linear_cross_entropy_args *a) {
     a->loss.logits = a->loss.grad = a->loss.stats = OMIT, a->loss.nodes = OMIT;
     a->loss.shard_top_ids = OMIT, a->loss.shard_top_logits = a->loss.shard_given_logits = OMIT;
     a->loss.logits_stride = a->loss.grad_stride = a->loss.padded_vocab = 0;
+    a->loss.grad_dtype = QUERN_NO_DTYPE;
     if (input_one_in(4)) {
         a->shard_count = 1 + input_below(3);
         a->loss.first_column = input_below(3), a->loss.global_vocab = a->loss.vocab + 2 + input_below(3);
+        a->loss.soft_targets_dtype = QUERN_NO_DTYPE, a->loss.soft_targets = OMIT;
         a->gather = hook_gather;
         if (input_one_in(8)) a->gather_user = a;
         if (a->loss.class_weights) a->loss.reduction = QUERN_REDUCTION_SUM;

@@ -31,10 +31,10 @@ static void open_inputs(const struct test_device *device, const struct cross_ent
 }
 
 static void open_outputs(const struct test_device *device, const struct cross_entropy_case *c, struct buffers *b) {
-    const size_t element = quern_dtype_bytes(c->logits_dtype), offset = (size_t)c->offset;
+    const size_t of_grad = quern_dtype_bytes(cross_entropy_grad_dtype(c)), offset = (size_t)c->offset;
     const size_t of_floats = offset * sizeof(float), of_wide = offset * sizeof(int64_t);
     const bool stats = c->outputs & WANT_STATS || ((c->shards || c->later) && c->placement != NO_GRAD);
-    buffer_open(&b->grad, device, c->placement == OUT_OF_PLACE ? (size_t)cross_entropy_grad_bytes(c) : 0, offset * element, NULL);
+    buffer_open(&b->grad, device, c->placement == OUT_OF_PLACE ? (size_t)cross_entropy_grad_bytes(c) : 0, offset * of_grad, NULL);
     buffer_open(&b->loss, device, (size_t)cross_entropy_loss_count(c) * sizeof(float), of_floats, NULL);
     buffer_open(&b->lse, device, size_where(c->outputs & WANT_LSE, c->rows, sizeof(float)), of_floats, NULL);
     buffer_open(&b->log_prob, device, size_where(c->outputs & WANT_LOG_PROB, c->rows, sizeof(float)), of_floats, NULL);
@@ -147,7 +147,7 @@ static quern_cross_entropy_args of_shard(const struct cross_entropy_case *c, con
     args.padded_vocab = end == c->vocab && c->filled ? args.vocab + c->filled : 0;
     args.logits = (const char *)all->logits + bytes;
     args.logits_stride = cross_entropy_logits_stride(c);
-    if (all->grad) args.grad = (char *)all->grad + bytes;
+    if (all->grad) args.grad = (char *)all->grad + (size_t)first * quern_dtype_bytes(cross_entropy_grad_dtype(c));
     if (all->grad) args.grad_stride = cross_entropy_grad_stride(c);
     return args;
 }
@@ -238,7 +238,7 @@ static bool is_zero(const void *memory, size_t bytes) {
 
 /* Columns up to padded_vocab are zero, unless the row is kept; those beyond are unchanged. */
 static void check_padding(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, const void *grad) {
-    const size_t element = quern_dtype_bytes(c->logits_dtype), stride = (size_t)cross_entropy_grad_stride(c);
+    const size_t element = quern_dtype_bytes(cross_entropy_grad_dtype(c)), stride = (size_t)cross_entropy_grad_stride(c);
     const size_t vocab = (size_t)c->vocab, padded = vocab + (size_t)c->filled;
     for (size_t r = 0; r < (size_t)c->rows; r++) {
         const char *row = (const char *)grad + r * stride * element;

@@ -34,19 +34,21 @@ int64_t cross_entropy_loss_count(const struct cross_entropy_case *c) {
     return c->reduction == QUERN_REDUCTION_NONE ? c->rows : 1;
 }
 
+quern_dtype cross_entropy_grad_dtype(const struct cross_entropy_case *c) { return c->wide_grad ? QUERN_F32 : c->logits_dtype; }
+
 int64_t cross_entropy_grad_bytes(const struct cross_entropy_case *c) {
-    return c->rows * cross_entropy_grad_stride(c) * (int64_t)quern_dtype_bytes(c->logits_dtype);
+    return c->rows * cross_entropy_grad_stride(c) * (int64_t)quern_dtype_bytes(cross_entropy_grad_dtype(c));
 }
 
 const char *cross_entropy_describe(const struct cross_entropy_case *c) {
     static char text[768];
     snprintf(text, sizeof text,
              "%s %s, %" PRId64 " x %" PRId64 " (+%" PRId64 " filled, +%" PRId64 ", +%" PRId64
-             "), reduction %d, placement %d, strict %d, portable %d, ignore %" PRId64 ", upstream %d %d %d x %" PRId64
+             "), reduction %d, placement %d%s, strict %d, portable %d, ignore %" PRId64 ", upstream %d %d %d x %" PRId64
              ", scale %g, smoothing %g, z-loss %g, softcap %g, temperature 1/%g, %d, weights %d, outputs %u, shards %d split %"
              PRIu64 " later %d, offset %" PRId64 ", logits %g + %g * normal + %g at the label, seed %" PRIu64,
              quern_dtype_name(c->logits_dtype), quern_dtype_name(c->labels_dtype), c->rows, c->vocab, c->filled, c->padding,
-             c->grad_padding, c->reduction, c->placement, c->strict, c->portable, c->ignore_index, c->has_upstream,
+             c->grad_padding, c->reduction, c->placement, c->wide_grad ? " in fp32" : "", c->strict, c->portable, c->ignore_index, c->has_upstream,
              c->has_log_prob_grad, c->has_entropy_grad, c->upstream_stride,
              (double)c->grad_scale, (double)c->label_smoothing, (double)c->z_loss, (double)c->softcap,
              (double)c->inverse_temperature, c->has_temperatures, c->has_weights,
@@ -90,6 +92,7 @@ void cross_entropy_make_portable(struct cross_entropy_case *c) {
     const bool on_cpu = test_kind() == QUERN_CPU;
     c->portable = true;
     c->softcap = c->label_smoothing = 0;
+    c->wide_grad = false;
     c->outputs &= ~(unsigned)(WANT_ENTROPY | (on_cpu ? 0 : WANT_ARGMAX));
 }
 
@@ -107,6 +110,7 @@ quern_cross_entropy_args cross_entropy_args_of(const struct cross_entropy_case *
     args.grad_stride = c->placement == OUT_OF_PLACE && c->grad_padding ? cross_entropy_grad_stride(c) : 0;
     args.grad_loss_stride = c->upstream_stride;
     args.grad_scale = c->grad_scale;
+    args.grad_dtype = c->wide_grad ? QUERN_F32 : QUERN_NO_DTYPE;
     args.label_smoothing = c->label_smoothing;
     args.z_loss = c->z_loss;
     args.softcap = c->softcap;

@@ -33,6 +33,7 @@ struct cross_entropy_case {
     int64_t padding;               /* logits_stride - padded_vocab */
     int64_t grad_padding;          /* grad_stride - padded_vocab, when out of place */
     enum placement placement;
+    bool wide_grad;                /* fp32 for any logits; out of place */
     int64_t ignore_index;
     int64_t ignored_every;         /* every n-th row is ignored; 0: none on purpose */
     bool has_upstream;             /* grad_loss is given, ... */
@@ -93,6 +94,7 @@ void for_each_cross_entropy_row(cross_entropy_row_test *body);
 
 int64_t cross_entropy_logits_stride(const struct cross_entropy_case *c);
 int64_t cross_entropy_grad_stride(const struct cross_entropy_case *c);
+quern_dtype cross_entropy_grad_dtype(const struct cross_entropy_case *c);
 int64_t cross_entropy_loss_count(const struct cross_entropy_case *c);
 int64_t cross_entropy_grad_bytes(const struct cross_entropy_case *c);
 

@@ -24,7 +24,7 @@ struct place {
 };
 
 static double stored_grad(const struct place *place, int64_t column) {
-    return dtype_load(place->c->logits_dtype, place->outputs->grad,
+    return dtype_load(cross_entropy_grad_dtype(place->c), place->outputs->grad,
                       place->row * cross_entropy_grad_stride(place->c) + column);
 }
 
@@ -78,7 +78,7 @@ static void compare_skipped_row(const struct place *place) {
 }
 
 static void compare_grad(const struct place *place, const struct cross_entropy_exact *exact, const struct expected *expected) {
-    const quern_dtype dtype = place->c->logits_dtype;
+    const quern_dtype dtype = cross_entropy_grad_dtype(place->c);
     double sum = 0, allowed = 0;
     for (int64_t j = 0; j < place->c->vocab; j++) {
         const double stored = stored_grad(place, j);
@@ -267,11 +267,11 @@ void cross_entropy_check_same(const struct cross_entropy_case *c, const struct c
 void cross_entropy_check_row_alone(const struct test_device *device, const struct cross_entropy_case *c,
                                    const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all, int64_t row,
                                    int64_t offset, enum placement placement) {
-    const int64_t element = (int64_t)quern_dtype_bytes(c->logits_dtype);
+    const int64_t element = (int64_t)quern_dtype_bytes(cross_entropy_grad_dtype(c));
     struct cross_entropy_case one = *c;
     struct cross_entropy_inputs part = *inputs;
     one.rows = 1, one.offset = offset, one.placement = placement;
-    part.logits = (char *)inputs->logits + row * cross_entropy_logits_stride(c) * element;
+    part.logits = (char *)inputs->logits + row * cross_entropy_logits_stride(c) * (int64_t)quern_dtype_bytes(c->logits_dtype);
     part.labels = (char *)inputs->labels + row * (int64_t)quern_dtype_bytes(c->labels_dtype);
     part.temperatures = inputs->temperatures + row;
     part.upstream_count = 1;
@@ -313,7 +313,7 @@ static void check_near_grad(const struct place *place, const struct cross_entrop
     const struct place there = {place->c, other, place->row, place->label};
     for (int64_t j = 0; j < place->c->vocab; j++) {
         const double x = stored_grad(place, j), y = stored_grad(&there, j);
-        check(are_near(place->c->logits_dtype, x, y, expected->grad[j].tolerance),
+        check(are_near(cross_entropy_grad_dtype(place->c), x, y, expected->grad[j].tolerance),
               "%s: gradient of row %" PRId64 " (label %" PRId64 "), column %" PRId64 " is %.9g and %.9g [%s]", what, place->row,
               place->label, j, x, y, cross_entropy_describe(place->c));
     }

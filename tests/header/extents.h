@@ -152,6 +152,8 @@ LIST(given_log_probs, 1, given_count, float)
 LIST(target_probs, 1, given_count, float)
 ROWS(divergence, float)
 EXTENT(quern_cross_entropy_args, grad_divergence, memory(upstream_bytes(a, a->grad_divergence_stride)))
+EXTENT(quern_cross_entropy_args, soft_targets,
+       matrix(a->soft_targets_dtype ? a->rows : 0, a->vocab, a->soft_targets_stride, a->vocab, a->soft_targets_dtype))
 LIST(shard_top_ids, MOST_SHARDS_OF_NODES, top_k, int64_t)
 LIST(shard_top_logits, MOST_SHARDS_OF_NODES, top_k, float)
 LIST(shard_given_logits, MOST_SHARDS_OF_NODES, given_count, float)

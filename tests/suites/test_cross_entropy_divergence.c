@@ -1,6 +1,7 @@
 /*
- * Divergences from soft targets of given columns, and their gradient, against sums over the row in double and their slopes, which
- * are differences of these sums: of whole rows, with a gradient that is computed later, and of shards, beside all options.
+ * Divergences from soft targets of given and of all columns, and their gradient, against sums over the row in double and their
+ * slopes, which are differences of these sums: of whole rows, with a gradient that is computed later, and of shards, beside all
+ * options.
  *
  * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */
@@ -16,10 +17,12 @@ static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
 enum { WHOLE, LATER, IN_SHARDS, WAYS };
 
 /* Rows that are not ordinary, in the order of their numbers from 3 on. */
-enum { IGNORED_ROW = 3, NAN_ROW, INFINITE_ROW, MASKED_ROW, CONFIDENT_ROW, ROWS = 10, MOST_VOCAB = 80, MOST_GIVEN = 12 };
+enum { IGNORED_ROW = 3, NAN_ROW, INFINITE_ROW, MASKED_ROW, CONFIDENT_ROW, ROWS = 10, MOST_VOCAB = 80, MOST_GIVEN = MOST_VOCAB };
 
 struct divergence_case {
     quern_dtype dtype;
+    quern_dtype soft;                            /* all columns have targets, of this type, in a matrix; 0: given columns have */
+    quern_dtype grad;                            /* 0: the type of the logits */
     quern_divergence kind;
     quern_reduction reduction;
     int way;
@@ -60,16 +63,20 @@ static void make_lists(struct scene *s, int64_t row) {
         s->ids[row][i] = (first + i * (c->vocab / c->given)) % c->vocab;
         s->targets[row][i] = 0.05 + random_uniform(c->seed + 21, (uint64_t)(row * c->given + i));
         if (i == 2 && c->kind != QUERN_KL_REVERSE) s->targets[row][i] = 0;
-        if (i == 1 && row % 3 == 1) s->ids[row][i] = -1, s->targets[row][i] = 0;
+        if (i == 1 && row % 3 == 1 && !c->soft) s->ids[row][i] = -1, s->targets[row][i] = 0;
         sum += s->targets[row][i];
     }
     for (int64_t i = 0; i < c->given; i++)
-        s->targets[row][i] = (double)(float)(s->targets[row][i] / sum * (c->has_all_mass ? 1 : 0.8));
+        s->targets[row][i] = dtype_round(c->soft ? c->soft : QUERN_F32, s->targets[row][i] / sum * (c->has_all_mass ? 1 : 0.8));
     s->labels[row] = row == IGNORED_ROW ? -100 : row % 2 ? s->ids[row][0] : (s->ids[row][0] + 1) % c->vocab;
 }
 
+static quern_dtype grad_dtype(const struct scene *s) { return s->c.grad ? s->c.grad : s->c.dtype; }
+
 static void make_scene(struct scene *s, const struct divergence_case *c) {
     *s = (struct scene){.c = *c, .stride = c->vocab + 3};
+    if (c->soft) s->c.given = c->vocab;
+    c = &s->c;
     for (int64_t row = 0; row < ROWS; row++) {
         for (int64_t column = 0; column < c->vocab; column++)
             s->logits[row][column] = dtype_round(c->dtype, logit_of(c, row, column));
@@ -146,8 +153,9 @@ static void check_gradient(const struct scene *s, int64_t row, const void *grad)
     for (int64_t column = 0; column < c->vocab; column++) {
         const double own = scale * (double)s->upstream[3][row] * slope_of(s, row, column), expected = exact[column].exact + own;
         const double error = exact[column].tolerance + 4e-6 * (fabs(exact[column].exact) + fabs(own) + of_row.largest_grad) + 4e-7;
-        const double found = dtype_load(c->dtype, grad, row * s->stride + column);
-        check(found >= dtype_round(c->dtype, expected - error) && found <= dtype_round(c->dtype, expected + error),
+        const quern_dtype dtype = grad_dtype(s);
+        const double found = dtype_load(dtype, grad, row * s->stride + column);
+        check(found >= dtype_round(dtype, expected - error) && found <= dtype_round(dtype, expected + error),
               "gradient [%lld][%lld] is %.9g instead of %.9g (%.3g of the divergence): %s, kind %d, way %d, tail %d, seed %llu",
               (long long)row, (long long)column, found, expected, own, quern_dtype_name(c->dtype), (int)c->kind, c->way,
               c->has_tail, (unsigned long long)c->seed);
@@ -160,7 +168,7 @@ static void check_other_row(const struct scene *s, int64_t row, float divergence
     check((double)divergence == expected || (isnan(divergence) && isnan(expected)), "row %d has the divergence %g", (int)row,
           (double)divergence);
     for (int64_t column = 0; column < s->c.vocab && grad; column++) {
-        const double found = dtype_load(s->c.dtype, grad, row * s->stride + column);
+        const double found = dtype_load(grad_dtype(s), grad, row * s->stride + column);
         check(row == NAN_ROW ? isnan(found) : found == 0, "gradient [%d][%d] is %g", (int)row, (int)column, found);
     }
 }
@@ -188,7 +196,7 @@ static void check_results(const struct scene *s, const float *divergence, const 
 enum { SHARDS = 3 };
 
 struct memory {
-    struct buffer logits, labels, grad, upstream[4], weights, ids, log_probs, targets, divergence, loss;
+    struct buffer logits, labels, grad, upstream[4], weights, ids, log_probs, targets, soft, divergence, loss;
     struct buffer stats, shards, shard_log_probs;
 };
 
@@ -204,14 +212,20 @@ static void open_memory(struct memory *m, const struct test_device *device, cons
     SCOPED unsigned char *logits = zeroed(bytes);
     int64_t ids[ROWS * MOST_GIVEN];
     double targets[ROWS * MOST_GIVEN];
+    float soft[ROWS * (MOST_VOCAB + 3)];
     fill_pattern(logits, bytes);
+    fill_pattern(soft, sizeof soft);
     for (int64_t row = 0; row < ROWS; row++) {
         for (int64_t i = 0; i < c->vocab; i++) dtype_store(c->dtype, logits, row * s->stride + i, s->logits[row][i]);
         memcpy(ids + row * c->given, s->ids[row], (size_t)c->given * sizeof *ids);
         memcpy(targets + row * c->given, s->targets[row], (size_t)c->given * sizeof *targets);
     }
     buffer_open(&m->logits, device, bytes, quern_dtype_bytes(c->dtype), logits);
-    buffer_open(&m->grad, device, bytes, quern_dtype_bytes(c->dtype), NULL);
+    const size_t of_grad = quern_dtype_bytes(grad_dtype(s)), of_soft = quern_dtype_bytes(c->soft ? c->soft : QUERN_F32);
+    buffer_open(&m->grad, device, (size_t)(ROWS * s->stride) * of_grad, of_grad, NULL);
+    for (int64_t i = 0; i < ROWS * c->given && c->soft; i++)
+        dtype_store(c->soft, soft, i / c->given * s->stride + ids[i], targets[i]);
+    buffer_open(&m->soft, device, sizeof soft / sizeof(float) * of_soft, of_soft, soft);
     buffer_open(&m->labels, device, sizeof s->labels, 8, s->labels);
     for (int k = 0; k < 4; k++) buffer_open(&m->upstream[k], device, sizeof s->upstream[k], 4, s->upstream[k]);
     open_floats(&m->weights, device, s->weights, c->vocab);
@@ -226,8 +240,8 @@ static void open_memory(struct memory *m, const struct test_device *device, cons
 }
 
 static void close_memory(struct memory *m) {
-    struct buffer *all[] = {&m->logits, &m->labels, &m->grad, &m->weights, &m->ids, &m->log_probs, &m->targets, &m->divergence,
-                            &m->loss, &m->stats, &m->shards, &m->shard_log_probs};
+    struct buffer *all[] = {&m->logits, &m->labels, &m->grad, &m->weights, &m->ids, &m->log_probs, &m->targets, &m->soft,
+                            &m->divergence, &m->loss, &m->stats, &m->shards, &m->shard_log_probs};
     for (size_t i = 0; i < COUNT(all); i++) buffer_close(all[i]);
     for (int k = 0; k < 4; k++) buffer_close(&m->upstream[k]);
 }
@@ -244,6 +258,11 @@ static quern_cross_entropy_args args_of(const struct scene *s, const struct memo
     if (c->has_options) args.label_smoothing = 0.1f, args.z_loss = 0.01f, args.class_weights = m->weights.data;
     args.given_count = c->given, args.given_ids = m->ids.data, args.given_log_probs = m->log_probs.data;
     args.target_probs = m->targets.data, args.divergence_kind = c->kind, args.has_tail = c->has_tail;
+    args.grad_dtype = c->grad;
+    if (c->soft) {
+        args.given_count = 0, args.given_ids = NULL, args.given_log_probs = NULL, args.target_probs = NULL;
+        args.soft_targets_dtype = c->soft, args.soft_targets = m->soft.data, args.soft_targets_stride = s->stride;
+    }
     args.divergence = m->divergence.data, args.grad_divergence = m->upstream[3].data, args.stats = m->stats.data;
     return args;
 }
@@ -319,11 +338,21 @@ Test(cross_entropy_divergence, of_all_kinds) {
                   .seed = (uint64_t)(100 * kind + 10 * i));
 }
 
+/* One call, and a gradient that is computed later; logits, targets and gradient have each type. */
+Test(cross_entropy_divergence, of_soft_targets_of_all_columns) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    for (int kind = QUERN_KL_FORWARD; kind <= QUERN_JENSEN_SHANNON; kind++)
+        for (int i = 0; i < 9; i++)
+            CHECK(.dtype = dtypes[i % 3], .soft = dtypes[i / 3], .grad = i % 4 == 1 ? QUERN_F32 : QUERN_NO_DTYPE,
+                  .kind = (quern_divergence)kind, .way = (i + kind) % 2 ? LATER : WHOLE, .vocab = 33 + 11 * (i % 5),
+                  .in_place = i % 4 == 3, .has_all_mass = i != 4, .seed = (uint64_t)(6000 + 100 * kind + 10 * i));
+}
+
 Test(cross_entropy_divergence, with_options) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (int i = 0; i < 24; i++)
-        CHECK(.dtype = dtypes[i % 3], .kind = (quern_divergence)(i % 4 % 3), .way = i % WAYS, .vocab = 61, .given = 7,
-              .has_tail = i % 2, .in_place = i % 5 == 1, .has_options = i % 4 > 1, .has_other_upstreams = i % 3 == 1,
+        CHECK(.dtype = dtypes[i % 3], .soft = i % 2 && i % 3 < 2 ? dtypes[i / 2 % 3] : QUERN_NO_DTYPE, .kind = (quern_divergence)(i % 4 % 3), .way = i % WAYS, .vocab = 61, .given = 7,
+              .has_tail = i % 2 && i % 3 == 2, .in_place = i % 5 == 1, .has_options = i % 4 > 1, .has_other_upstreams = i % 3 == 1,
               .reduction = i % 7 == 3 ? QUERN_REDUCTION_MEAN : QUERN_REDUCTION_NONE, .softcap = i % 3 == 2 ? 6 : 0,
               .inverse_temperature = i % 5 == 2 ? 0.75f : 0, .seed = 1000 + 10 * (uint64_t)i);
 }
@@ -352,8 +381,8 @@ Test(cross_entropy_divergence, of_no_columns) {
 Test(cross_entropy_divergence, of_all_columns) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (int i = 0; i < 6; i++)
-        CHECK(.dtype = dtypes[i % 3], .kind = i % 2 ? QUERN_JENSEN_SHANNON : QUERN_KL_FORWARD, .way = i % WAYS, .vocab = MOST_GIVEN,
-              .given = MOST_GIVEN, .has_tail = true, .has_all_mass = true, .seed = 2500 + 10 * (uint64_t)i);
+        CHECK(.dtype = dtypes[i % 3], .kind = i % 2 ? QUERN_JENSEN_SHANNON : QUERN_KL_FORWARD, .way = i % WAYS, .vocab = 12,
+              .given = 12, .has_tail = true, .has_all_mass = true, .seed = 2500 + 10 * (uint64_t)i);
 }
 
 /* The divergence alone, without a gradient, and its own gradient with no loss beside it. */
@@ -418,6 +447,56 @@ Test(cross_entropy_divergence, of_long_rows) {
         check(fabs((double)grad[i] - expected) <= 1e-5 * fabs(expected) + 1e-9, "gradient [%lld][%lld] is %.9g instead of %.9g",
               (long long)row, (long long)(i % VOCAB), (double)grad[i], expected);
         listed += is_listed;
+    }
+}
+
+/* The same with targets for all columns: 16-bit logits, targets of both 16-bit types, and a gradient in fp32. */
+Test(cross_entropy_divergence, of_long_rows_with_soft_targets) {
+    enum { LONG_ROWS = 3, VOCAB = 70001 };
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    if (device.kind == QUERN_CPU) check_ok(quern_set_threads(device.quern, 2, NULL, NULL));
+    const size_t count = (size_t)LONG_ROWS * VOCAB;
+    SCOPED uint16_t *logits = zeroed(count * sizeof *logits), *targets = zeroed(count * sizeof *targets);
+    const int64_t labels[LONG_ROWS] = {5, 40000, VOCAB - 1};
+    const float one = 1, zero = 0;
+    double sum[LONG_ROWS] = {0}, all_t[LONG_ROWS] = {0}, expected[LONG_ROWS] = {0};
+    for (int way = 0; way < 4; way++) {
+        const quern_dtype dtype = way < 2 ? QUERN_BF16 : QUERN_F16, soft = way % 2 ? QUERN_F16 : QUERN_BF16;
+        for (size_t i = 0; i < count; i++) {
+            dtype_store(dtype, logits, (int64_t)i, random_normal(7000 + (uint64_t)way, i));
+            dtype_store(soft, targets, (int64_t)i, random_uniform(8000 + (uint64_t)way, i) * 2 / VOCAB);
+        }
+        for (size_t i = 0; i < LONG_ROWS; i++) sum[i] = all_t[i] = expected[i] = 0;
+        for (size_t i = 0; i < count; i++) sum[i / VOCAB] += exp(dtype_load(dtype, logits, (int64_t)i));
+        for (size_t i = 0; i < count; i++) {
+            const double t = dtype_load(soft, targets, (int64_t)i), q = exp(dtype_load(dtype, logits, (int64_t)i)) / sum[i / VOCAB];
+            all_t[i / VOCAB] += t, expected[i / VOCAB] += term_of(QUERN_KL_FORWARD, t, q);
+        }
+        OPEN_BUFFER(matrix, &device, count * 2, 2, logits);
+        OPEN_BUFFER(target_buffer, &device, count * 2, 2, targets);
+        OPEN_BUFFER(label_buffer, &device, sizeof labels, 8, labels);
+        OPEN_BUFFER(grad, &device, count * sizeof(float), 4, NULL);
+        OPEN_BUFFER(divergence, &device, sizeof(float) * LONG_ROWS, 4, NULL);
+        OPEN_BUFFER(upstream, &device, sizeof one, 4, &one);
+        OPEN_BUFFER(none, &device, sizeof zero, 4, &zero);
+        quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = dtype, .labels_dtype = QUERN_INT64, .rows = LONG_ROWS,
+                                                           .vocab = VOCAB, .logits = matrix.data, .labels = label_buffer.data,
+                                                           .grad = grad.data, .grad_dtype = QUERN_F32);
+        args.soft_targets_dtype = soft, args.soft_targets = target_buffer.data, args.divergence = divergence.data;
+        args.grad_loss = none.data, args.grad_divergence = upstream.data;
+        args.grad_loss_stride = args.grad_divergence_stride = 0;
+        run(&device, quern_cross_entropy, &args);
+        const float *found = buffer_read(&divergence);
+        for (int row = 0; row < LONG_ROWS; row++)
+            check(fabs((double)found[row] - expected[row]) <= 2e-6 * (1 + fabs(expected[row])), "row %d has %.9g instead of %.9g", row,
+                  (double)found[row], expected[row]);
+        const float *gradient = buffer_read(&grad);
+        for (size_t i = 0; i < count; i++) {
+            const double q = exp(dtype_load(dtype, logits, (int64_t)i)) / sum[i / VOCAB];
+            const double exact = all_t[i / VOCAB] * q - dtype_load(soft, targets, (int64_t)i);
+            check(fabs((double)gradient[i] - exact) <= 3e-6 * (q + fabs(exact)), "gradient %zu of way %d is %.9g instead of %.9g", i, way,
+                  (double)gradient[i], exact);
+        }
     }
 }
 
@@ -487,6 +566,12 @@ Test(cross_entropy_divergence, what_cannot_be) {
     args.divergence = NULL;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED,
                   " with grad_divergence: expected 0");
+    args = good, args.given_count = 0, args.target_probs = NULL, args.soft_targets_dtype = QUERN_F32, args.soft_targets = args.logits;
+    check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
+    OPEN_BUFFER(workspace, &device, bytes, 16, NULL);
+    args.divergence = (float *)(uintptr_t)args.soft_targets;
+    check_refused(quern_cross_entropy(device.quern, &args, workspace.data, bytes, device.stream), QUERN_INVALID_ARGUMENT,
+                  "args.divergence overlaps args.logits");
     args = good, args.divergence_kind = (quern_divergence)3;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_INVALID_ARGUMENT,
                   "args.divergence_kind is 3: expected 0 to 2");

@@ -50,6 +50,7 @@ static void draw_options(struct dice *dice, struct cross_entropy_case *c, bool f
     c->softcap = chance(dice, 2) ? 0 : caps[below(dice, (int64_t)COUNT(caps))];
     c->has_weights = chance(dice, 2);
     c->outputs |= (unsigned)below(dice, WANT_EVERYTHING + 1);
+    c->wide_grad = c->placement == OUT_OF_PLACE && chance(dice, 3);
 }
 
 static void draw_logits(struct dice *dice, struct cross_entropy_case *c) {

@@ -79,6 +79,27 @@ TEST_FIELDS(fields_cross_entropy, in_place, QUERN_CROSS_ENTROPY) {
     ACCEPTED(layer->chunk_rows = INT64_MAX);  /* more rows than there are */
 }
 
+TEST_FIELDS(fields_cross_entropy, soft_targets_of_all_columns, QUERN_CROSS_ENTROPY) {
+    quern_cross_entropy_args *a = &loss_args;
+    fields_prepare(&call_of_quern_cross_entropy);
+    const void *const targets = a->grad;  /* memory that is large enough */
+#define SOFT(...) (a->has_tail = 0, a->target_probs = NULL, a->soft_targets_dtype = QUERN_BF16, a->soft_targets = targets, \
+                   a->grad = NULL, a->grad_stride = 0, __VA_ARGS__)
+    REFUSED(SOFT(a->target_probs = a->loss), QUERN_INVALID_ARGUMENT,
+            "args.soft_targets_dtype is bf16 and args.target_probs is set: expected NULL");
+    REFUSED(SOFT(a->soft_targets = NULL), QUERN_NULL_POINTER, "args.soft_targets is NULL");
+    REFUSED(SOFT(a->soft_targets = (const char *)targets + 1), QUERN_INVALID_ARGUMENT,
+            "args.soft_targets is not at a multiple of 2 bytes, the size of its elements");
+    REFUSED(SOFT(a->soft_targets_stride = VOCAB - 1), QUERN_INVALID_SHAPE,
+            "args.soft_targets_stride is 9: expected at least vocab, 10");
+    REFUSED(SOFT(a->soft_targets_stride = INT64_MAX), QUERN_INVALID_SHAPE, "args.soft_targets_stride is "
+            "9223372036854775807 with args.rows 3: expected at most 23456248059221, since no buffer has more than 2^47 bytes");
+    fields_prepare(&call_of_quern_cross_entropy_gradient);
+    REFUSED((a->has_tail = 0, a->target_probs = NULL, a->soft_targets_dtype = QUERN_F32), QUERN_NOT_SUPPORTED,
+            "args.soft_targets_dtype is f32 with a shard of the vocab: expected all columns, or a list in given_ids and target_probs");
+#undef SOFT
+}
+
 static quern_status copy_alone(UNUSED void *user, UNUSED const void *mine, UNUSED void *all, UNUSED size_t bytes,
                                UNUSED void *stream) {
     return QUERN_OK;

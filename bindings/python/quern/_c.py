@@ -202,6 +202,9 @@ class quern_cross_entropy_args(Structure):
         ("divergence", c_void_p),
         ("grad_divergence", c_void_p),
         ("grad_divergence_stride", c_int64),
+        ("soft_targets_dtype", c_int),
+        ("soft_targets", c_void_p),
+        ("soft_targets_stride", c_int64),
     ]
 class quern_gemm_args(Structure):
     _fields_ = [

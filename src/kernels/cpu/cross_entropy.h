@@ -137,7 +137,9 @@ SPECIALISED void run_gradient(const struct quern_cross_entropy_problem *problem,
                               const struct quern_kept_values *kept, bool full) {
     const int64_t label = quern_row_label(problem, index);
     const struct softcap softcap = softcap_of(problem, index, full);
-    const struct row row = row_at(problem, &softcap, index, label, kept->values);
+    struct row row = row_at(problem, &softcap, index, label, kept->values);
+    row.addends = full ? kept->addends : NULL;
+    row.wide = full ? kept->wide : NULL;
     const struct quern_row_values values = quern_row_values(problem, &problem->stats[index]);
     const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &problem->stats[index], &values);
     const struct cursor at = cursor_of_part(kept->of_row ? part : 0);

@@ -39,6 +39,7 @@ enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
 #define pair_load_element QUERN_JOIN(pair_load_, LOGITS)
 #define pair_store_element QUERN_JOIN(pair_store_, LOGITS)
 #define pair_load_beside_element QUERN_JOIN(pair_load_beside_, LOGITS)
+#define pair_store_beside_element QUERN_JOIN(pair_store_beside_, LOGITS)
 
 /* The last, partial pair of a piece, padded. */
 static inline void fill_tail(element *tail, const element *logits, int64_t columns, element padding) {

@@ -26,20 +26,21 @@ struct slope {
 
 static inline double slope_magnitude(struct slope slope) { return fmax(fabs(slope.factor), fabs(slope.tilt)); }
 
+/* Whether a factor has a low part: for fp32 gradients. */
 enum { FACTOR_HAS_REST = LOGITS_BITS == 32 };
 
-static inline bool is_twice(struct slope slope) { return quern_is_small_factor(slope_magnitude(slope), FACTOR_HAS_REST); }
+static inline bool is_twice(struct slope slope, bool has_rest) { return quern_is_small_factor(slope_magnitude(slope), has_rest); }
 
-static inline struct factor factor_of(struct slope slope) {
-    const struct quern_factor factor = quern_factor_of(slope.factor, slope_magnitude(slope), FACTOR_HAS_REST);
+static inline struct factor factor_of(struct slope slope, bool has_rest) {
+    const struct quern_factor factor = quern_factor_of(slope.factor, slope_magnitude(slope), has_rest);
     return (struct factor){vector_broadcast(factor.power), vector_broadcast(factor.high), vector_broadcast(factor.low),
                            vector_broadcast((float)(slope.tilt * factor.multiple))};
 }
 
-static inline vector times_factor(vector x, const struct factor *factor, bool twice) {
+SPECIALISED vector times_factor(vector x, const struct factor *factor, bool twice, bool has_rest) {
     if (twice)
         x *= factor->power;
-    if (FACTOR_HAS_REST)
+    if (has_rest)
         return vector_multiply_add(x, factor->high, x * factor->low);
     return x * factor->high;
 }
@@ -54,11 +55,11 @@ static inline vector times_factor_fused(vector x, const struct factor *factor, b
 }
 
 /* The same with the tilt. */
-static inline vector times_tilted(vector x, vector distance, const struct factor *factor, bool twice) {
+SPECIALISED vector times_tilted(vector x, vector distance, const struct factor *factor, bool twice, bool has_rest) {
     if (twice)
         x *= factor->power;
     const vector high = vector_multiply_add(factor->tilt, distance, factor->high);
-    if (FACTOR_HAS_REST)
+    if (has_rest)
         return vector_multiply_add(x, high, x * factor->low);
     return x * high;
 }
@@ -67,7 +68,8 @@ SPECIALISED struct vector_pair pair_times_factor(const float *exponentials, cons
     const struct vector_pair x = pair_load_f32(exponentials);
     if (fused)
         return (struct vector_pair){times_factor_fused(x.first, factor, twice), times_factor_fused(x.second, factor, twice)};
-    return (struct vector_pair){times_factor(x.first, factor, twice), times_factor(x.second, factor, twice)};
+    return (struct vector_pair){times_factor(x.first, factor, twice, FACTOR_HAS_REST),
+                                times_factor(x.second, factor, twice, FACTOR_HAS_REST)};
 }
 
 SPECIALISED void plain_products(const float *exponentials, int64_t columns, struct factor factor, element *grad, bool twice,
@@ -86,11 +88,15 @@ struct beside_wants {
     bool twice;                /* both factors */
     bool softcap, class_weights, uniform;
     bool tilt, temperature;
+    bool addends;
+    bool wide;                 /* the gradient is fp32 */
 };
 
 struct beside {
     const element *logits;
     const float *class_weights;
+    const float *addends;
+    float *wide;               /* NULL, or the place of the gradient */
     struct factor factor;
     struct softcap softcap;
     vector uniform;            /* negated; added for each class weight */
@@ -117,18 +123,20 @@ SPECIALISED struct vector_pair tilt_distances(const struct beside *beside, struc
     return (struct vector_pair){vector_max(least, distances.first), vector_max(least, distances.second)};
 }
 
-/* One pair: (exponential * (factor + tilt * distance) - uniform * weight) * slope. */
+/* One pair: (exponential * (factor + tilt * distance) - uniform * weight + addend) * slope. */
 SPECIALISED struct vector_pair with_options(const struct beside *beside, const float *exponentials, int64_t column, int64_t columns,
                                             bool near, struct beside_wants wants) {
-    struct vector_pair x, logits = {0};
+    const bool has_rest = FACTOR_HAS_REST || wants.wide;
+    struct vector_pair x = pair_load_f32(exponentials + column), logits = {0};
     if (wants.softcap || wants.tilt)
         logits = load_pair(beside->logits + column, columns);
     if (wants.tilt) {
-        const struct vector_pair e = pair_load_f32(exponentials + column), distance = tilt_distances(beside, logits, near, wants);
-        x.first = times_tilted(e.first, distance.first, &beside->factor, wants.twice);
-        x.second = times_tilted(e.second, distance.second, &beside->factor, wants.twice);
+        const struct vector_pair distance = tilt_distances(beside, logits, near, wants);
+        x.first = times_tilted(x.first, distance.first, &beside->factor, wants.twice, has_rest);
+        x.second = times_tilted(x.second, distance.second, &beside->factor, wants.twice, has_rest);
     } else {
-        x = pair_times_factor(exponentials + column, &beside->factor, wants.twice, false);
+        x.first = times_factor(x.first, &beside->factor, wants.twice, has_rest);
+        x.second = times_factor(x.second, &beside->factor, wants.twice, has_rest);
     }
     if (wants.class_weights) {
         const struct vector_pair weights = load_weights(beside->class_weights + column, columns);
@@ -138,6 +146,11 @@ SPECIALISED struct vector_pair with_options(const struct beside *beside, const f
         x.first += beside->uniform;
         x.second += beside->uniform;
     }
+    if (wants.addends) {
+        const struct vector_pair addends = pair_load_f32(beside->addends + column);
+        x.first += addends.first;
+        x.second += addends.second;
+    }
     if (wants.softcap) {
         x.first *= near ? softcap_slope(logits.first, &beside->softcap) : softcap_any_slope(logits.first, &beside->softcap);
         x.second *= near ? softcap_slope(logits.second, &beside->softcap) : softcap_any_slope(logits.second, &beside->softcap);
@@ -145,15 +158,30 @@ SPECIALISED struct vector_pair with_options(const struct beside *beside, const f
     return x;
 }
 
+SPECIALISED void store_gradients(const struct beside *beside, struct vector_pair x, int64_t column, int64_t columns, element *grad,
+                                 struct beside_wants wants) {
+    float tail[PAIR];
+    if (!wants.wide && columns >= PAIR) {
+        pair_store_element(grad + column, x);
+    } else if (!wants.wide) {
+        store_tail(grad + column, columns, x);
+    } else if (columns >= PAIR) {
+        pair_store_beside_element(beside->wide + column, x);
+    } else {
+        pair_store_beside_element(tail, x);
+        memcpy(beside->wide + column, tail, (size_t)columns * sizeof *tail);
+    }
+}
+
 /* Up to GROUP columns. */
 SPECIALISED void write_pairs(const struct beside *beside, const float *exponentials, int64_t column, int64_t columns, element *grad,
                              bool near, struct beside_wants wants) {
     int64_t end = column + columns / PAIR * PAIR;
     for (; column < end; column += PAIR)
-        pair_store_element(grad + column, with_options(beside, exponentials, column, PAIR, near, wants));
+        store_gradients(beside, with_options(beside, exponentials, column, PAIR, near, wants), column, PAIR, grad, wants);
     columns %= PAIR;
     if (columns)
-        store_tail(grad + column, columns, with_options(beside, exponentials, column, columns, near, wants));
+        store_gradients(beside, with_options(beside, exponentials, column, columns, near, wants), column, columns, grad, wants);
 }
 
 SPECIALISED void full_products(struct beside beside, const float *exponentials, int64_t columns, element *grad,
@@ -172,9 +200,10 @@ static void full_gradient(const struct beside *beside, const float *exponentials
     const struct beside_wants wants = beside->wants, capped = {.softcap = 1}, capped_uniform = {.softcap = 1, .uniform = 1};
     const struct beside_wants capped_weighed = {.softcap = 1, .class_weights = 1};
     const struct beside_wants tilted = {.tilt = 1, .temperature = 1};  /* of 1 is none */
-    if (HAS_POLICY_LOOPS && wants.tilt && !wants.twice && !wants.softcap && !wants.uniform)
+    const bool is_rare = wants.twice || wants.addends || wants.wide;
+    if (HAS_POLICY_LOOPS && wants.tilt && !is_rare && !wants.softcap && !wants.uniform)
         full_products(*beside, exponentials, columns, grad, tilted);
-    else if (wants.twice || wants.tilt || !wants.softcap)
+    else if (is_rare || wants.tilt || !wants.softcap)
         full_products(*beside, exponentials, columns, grad, wants);
     else if (wants.class_weights)
         full_products(*beside, exponentials, columns, grad, capped_weighed);
@@ -184,32 +213,39 @@ static void full_gradient(const struct beside *beside, const float *exponentials
         full_products(*beside, exponentials, columns, grad, capped);
 }
 
-static void fill(element *grad, int64_t column, int64_t end, element value) {
+static void fill(const struct row *row, int64_t column, int64_t end, bool with_nan) {
+    for (; column < end && row->wide; column++)
+        row->wide[column] = with_nan ? NAN : 0;
     for (; column < end; column++)
-        grad[column] = value;
+        row->grad[column] = with_nan ? NOT_A_NUMBER : 0;
 }
 
-static struct beside beside_piece(const struct row *row, int64_t column, const struct quern_row_gradient *gradient,
-                                  struct slope slope, uint64_t far) {
+/* at: of the column in the scratch. */
+static struct beside beside_piece(const struct row *row, int64_t column, struct cursor at,
+                                  const struct quern_row_gradient *gradient, struct slope slope) {
     const struct quern_cross_entropy_problem *problem = row->problem;
-    const bool softcap = problem->softcap != 0.0f;
+    const bool softcap = problem->softcap != 0.0f, has_rest = FACTOR_HAS_REST || row->wide;
     if (softcap)
         slope.tilt *= EXPONENTIAL_LN_2;
     return (struct beside){
         .logits = row->logits + column,
         .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
-        .factor = factor_of(slope),
+        .addends = row->addends ? row->addends + at.column : NULL,
+        .wide = row->wide ? row->wide + column : NULL,
+        .factor = factor_of(slope, has_rest),
         .softcap = *row->softcap,
         .uniform = vector_broadcast(-(float)gradient->uniform),
         .origin = vector_broadcast((float)gradient->origin * (softcap ? LOG2_E : 1.0f)),
-        .far = far,
+        .far = row->pieces[at.piece].far,
         .wants = {
-            .twice = is_twice(slope),
+            .twice = is_twice(slope, has_rest),
             .softcap = softcap,
             .class_weights = problem->class_weights && gradient->uniform != 0,
             .uniform = gradient->uniform != 0,
             .tilt = slope.tilt != 0,
             .temperature = row->softcap->inverse_temperature != 1.0f,
+            .addends = row->addends,
+            .wide = row->wide,
         },
     };
 }
@@ -223,14 +259,16 @@ static double raised_by(double origin, double of_row, bool portable) {
 
 /* A gradient without options, and one with portable bits. */
 static void plain_gradient(const float *exponentials, int64_t columns, struct slope slope, element *grad, bool fused) {
-    if (fused && is_twice(slope))
-        plain_products(exponentials, columns, factor_of(slope), grad, true, true);
+    const struct factor factor = factor_of(slope, FACTOR_HAS_REST);
+    const bool twice = is_twice(slope, FACTOR_HAS_REST);
+    if (fused && twice)
+        plain_products(exponentials, columns, factor, grad, true, true);
     else if (fused)
-        plain_products(exponentials, columns, factor_of(slope), grad, false, true);
-    else if (is_twice(slope))
-        plain_products(exponentials, columns, factor_of(slope), grad, true, false);
+        plain_products(exponentials, columns, factor, grad, false, true);
+    else if (twice)
+        plain_products(exponentials, columns, factor, grad, true, false);
     else
-        plain_products(exponentials, columns, factor_of(slope), grad, false, false);
+        plain_products(exponentials, columns, factor, grad, false, false);
 }
 
 /* The gradient of one part from its kept values. */
@@ -239,7 +277,7 @@ SPECIALISED void write_part(const struct row *row, int64_t part, const struct qu
     const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
     const bool portable = row->problem->portable_bits;
     if (gradient->kind != QUERN_GRADIENT_NUMBERS) {
-        fill(row->grad, first, end_of_part, gradient->kind == QUERN_GRADIENT_NAN ? NOT_A_NUMBER : 0);
+        fill(row, first, end_of_part, gradient->kind == QUERN_GRADIENT_NAN);
         return;
     }
     double origin = (double)NAN;
@@ -254,7 +292,7 @@ SPECIALISED void write_part(const struct row *row, int64_t part, const struct qu
         }
         const float *exponentials = row->exponentials + at.column;
         if (full && !portable) {
-            const struct beside beside = beside_piece(row, column, gradient, slope, kept->far);
+            const struct beside beside = beside_piece(row, column, at, gradient, slope);
             full_gradient(&beside, exponentials, end - column, row->grad + column);
         } else {
             plain_gradient(exponentials, end - column, slope, row->grad + column, portable);
@@ -262,13 +300,17 @@ SPECIALISED void write_part(const struct row *row, int64_t part, const struct qu
         at = cursor_after(at, end - column);
     }
     if (first <= row->label && row->label < end_of_part) {
-        const vector label = vector_broadcast((float)(gradient->label * (double)first_lane(row->capped.slope)));
-        store_tail(row->grad + row->label, 1, (struct vector_pair){label, label});
+        const float own = (float)(gradient->label * (double)first_lane(row->capped.slope));
+        const vector label = vector_broadcast(own);
+        if (row->wide)
+            row->wide[row->label] = own;
+        else
+            store_tail(row->grad + row->label, 1, (struct vector_pair){label, label});
     }
 }
 
 static void write_padding(const struct row *row) {
-    fill(row->grad, row->vocab, row->problem->padded_vocab, 0);
+    fill(row, row->vocab, row->problem->padded_vocab, false);
 }
 
 #endif

@@ -24,6 +24,8 @@ struct row {
     float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: not kept */
     struct quern_kept_piece *pieces;
     float *maxima;             /* of the pieces of a part; NULL: not wanted */
+    const float *addends;      /* of the gradient with respect to y, beside the exponentials; NULL: none */
+    float *wide;               /* the gradient in fp32, in the place of grad; NULL: it has the type of the logits */
 };
 
 /* The position of a pass over the pieces in the kept values. */

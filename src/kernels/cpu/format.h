@@ -141,6 +141,7 @@ FORMAT void format_store_pair(uint16_t *to, struct vector_pair x, int exponent) 
     static inline struct vector_pair pair_load_##name(const uint16_t *from) { return format_load_pair(from, exponent); } \
     static inline void pair_store_##name(uint16_t *to, struct vector_pair x) { format_store_pair(to, x, exponent); } \
     static inline struct vector_pair pair_load_beside_##name(const float *from) { return pair_load_beside_bf16(from); } \
+    static inline void pair_store_beside_##name(float *to, struct vector_pair x) { pair_store_beside_bf16(to, x); } \
     static inline vector pair_neighbours_##name(struct vector_pair x) { return pair_neighbours_bf16(x); } \
     static inline struct vector_pair ordered_load_##name(const uint16_t *from) {                          \
         return (struct vector_pair){format_load(from, exponent), format_load(from + VECTOR_LANES, exponent)}; \

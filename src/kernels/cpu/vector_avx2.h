@@ -118,6 +118,8 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
+static inline void pair_store_beside_f32(float *to, struct vector_pair x) { pair_store_f32(to, x); }
+
 /* ---- f16 ---- */
 
 enum { VECTOR_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
@@ -136,6 +138,8 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
 }
 
 static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_f32(from); }
+
+static inline void pair_store_beside_f16(float *to, struct vector_pair x) { pair_store_f32(to, x); }
 
 static inline vector pair_neighbours_f16(struct vector_pair x) { return vector_add_neighbours(x.first, x.second); }
 
@@ -162,6 +166,11 @@ static inline struct vector_pair pair_load_beside_bf16(const float *from) {
     const __m256d odd = _mm256_castps_pd(_mm256_shuffle_ps(x.first, x.second, 0xDD));
     return (struct vector_pair){_mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xD8)),
                                 _mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xD8))};
+}
+
+static inline void pair_store_beside_bf16(float *to, struct vector_pair x) {
+    const vector lower = _mm256_unpacklo_ps(x.first, x.second), upper = _mm256_unpackhi_ps(x.first, x.second);
+    pair_store_f32(to, (struct vector_pair){_mm256_permute2f128_ps(lower, upper, 0x20), _mm256_permute2f128_ps(lower, upper, 0x31)});
 }
 
 static inline vector pair_neighbours_bf16(struct vector_pair x) { return x.first + x.second; }

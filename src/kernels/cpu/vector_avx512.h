@@ -9,7 +9,7 @@
  *   pair_load_*, pair_store_*            2 * VECTOR_LANES consecutive elements at any address, in an order that is the
  *                                        same in loads and stores but differs between types and targets: for work that
  *                                        does not depend on which lane holds which element.
- *   pair_load_beside_*                   2 * VECTOR_LANES consecutive fp32 values in the order of a type's pairs.
+ *   pair_load_beside_*, pair_store_beside_*    2 * VECTOR_LANES consecutive fp32 values in the order of a type's pairs.
  *   pair_neighbours_*                    of a pair of 16-bit elements: the sums of elements 0 and 1, 2 and 3, ..., in order.
  *
  * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It assumes that a NaN comes from
@@ -139,6 +139,8 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
+static inline void pair_store_beside_f32(float *to, struct vector_pair x) { pair_store_f32(to, x); }
+
 /* ---- f16 ---- */
 
 enum { VECTOR_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
@@ -158,6 +160,8 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_f32(from); }
 
+static inline void pair_store_beside_f16(float *to, struct vector_pair x) { pair_store_f32(to, x); }
+
 static inline vector pair_neighbours_f16(struct vector_pair x) { return vector_add_neighbours(x.first, x.second); }
 
 /* ---- bf16 ---- */
@@ -176,6 +180,13 @@ static inline struct vector_pair pair_load_beside_bf16(const float *from) {
     const struct vector_pair x = pair_load_f32(from);
     return (struct vector_pair){_mm512_permutex2var_ps(x.first, even, x.second),
                                 _mm512_permutex2var_ps(x.first, _mm512_or_si512(even, _mm512_set1_epi32(1)), x.second)};
+}
+
+static inline void pair_store_beside_bf16(float *to, struct vector_pair x) {
+    const __m512i lower = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
+    pair_store_f32(to, (struct vector_pair){_mm512_permutex2var_ps(x.first, lower, x.second),
+                                            _mm512_permutex2var_ps(x.first, upper, x.second)});
 }
 
 /*

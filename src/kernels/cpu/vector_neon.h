@@ -108,6 +108,8 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
+static inline void pair_store_beside_f32(float *to, struct vector_pair x) { pair_store_f32(to, x); }
+
 /* ---- f16 ---- */
 
 static inline struct vector_pair pair_from_halves(uint16x8_t halves) {
@@ -122,6 +124,8 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
 }
 
 static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_f32(from); }
+
+static inline void pair_store_beside_f16(float *to, struct vector_pair x) { pair_store_f32(to, x); }
 
 static inline vector pair_neighbours_f16(struct vector_pair x) { return vector_add_neighbours(x.first, x.second); }
 
@@ -149,6 +153,8 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
 }
 
 static inline struct vector_pair pair_load_beside_bf16(const float *from) { return pair_load_f32(from); }
+
+static inline void pair_store_beside_bf16(float *to, struct vector_pair x) { pair_store_f32(to, x); }
 
 static inline vector pair_neighbours_bf16(struct vector_pair x) { return vector_add_neighbours(x.first, x.second); }
 

@@ -132,6 +132,8 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
+static inline void pair_store_beside_f32(float *to, struct vector_pair x) { pair_store_f32(to, x); }
+
 /* ---- pairs of 16-bit elements in 32-bit lanes: elements at even places are in the lower halves ---- */
 
 static inline vector_bits vector_load_halves(const uint16_t *from) {
@@ -165,6 +167,11 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
 }
 
 static inline struct vector_pair pair_load_beside_bf16(const float *from) { return pair_load_beside_halves(from); }
+
+static inline void pair_store_beside_bf16(float *to, struct vector_pair x) {
+    pair_store_f32(to, (struct vector_pair){__builtin_shufflevector(x.first, x.second, 0, 4, 1, 5),
+                                            __builtin_shufflevector(x.first, x.second, 2, 6, 3, 7)});
+}
 
 static inline vector pair_neighbours_bf16(struct vector_pair x) { return x.first + x.second; }
 

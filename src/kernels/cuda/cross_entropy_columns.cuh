@@ -65,6 +65,14 @@ struct warp_top {
 
 enum { COLUMNS_AT_ONCE = 8 };  /* of a thread: loads that are under way together */
 
+/* An element of a matrix whose type the call names. */
+static __device__ __forceinline__ float widen_any(const void *row, quern_dtype dtype, int64_t column) {
+    if (dtype == QUERN_F32) {
+        return f32::widen(load_element<f32>(row, column));
+    }
+    return dtype == QUERN_F16 ? f16::widen(load_element<f16>(row, column)) : bf16::widen(load_element<bf16>(row, column));
+}
+
 /* The logits of a row, of a type that the call names. */
 struct searched_row {
     const void *logits;
@@ -81,9 +89,7 @@ struct searched_row {
     template <class T> __device__ __forceinline__ float at(int64_t column) const {
         return T::widen(load_element<T>(logits, column));
     }
-    __device__ __forceinline__ float any(int64_t column) const {
-        return dtype == QUERN_F32 ? at<f32>(column) : dtype == QUERN_F16 ? at<f16>(column) : at<bf16>(column);
-    }
+    __device__ __forceinline__ float any(int64_t column) const { return widen_any(logits, dtype, column); }
     /* Without a softcap a column of -infinity belongs to no list. */
     __device__ __forceinline__ bool takes(float logit) const { return logit > -INFINITY_F32 || (has_softcap && logit == logit); }
 

@@ -243,6 +243,9 @@ pub struct quern_cross_entropy_args {
     pub divergence: *mut f32,
     pub grad_divergence: *const f32,
     pub grad_divergence_stride: i64,
+    pub soft_targets_dtype: quern_dtype,
+    pub soft_targets: *const c_void,
+    pub soft_targets_stride: i64,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -739,7 +742,7 @@ macro_rules! for_each_struct {
         $call!(quern_cross_entropy_report: counted_rows, ignored_rows, bad_labels, first_bad_row, infinite_rows);
         $call!(quern_row_stats: origin, others, weighted, moment, weights, argmax, maximum, label_value, label_weight, has_label);
         $call!(quern_row_nodes: first_unit, right_nodes, left_nodes, last_unit);
-        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride, bits, nodes, top_k, top_ids, top_log_probs, given_count, given_ids, given_log_probs, shard_top_ids, shard_top_logits, shard_given_logits, target_probs, divergence_kind, has_tail, divergence, grad_divergence, grad_divergence_stride);
+        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels, inverse_temperature, inverse_temperatures, grad_log_prob, grad_log_prob_stride, grad_entropy, grad_entropy_stride, bits, nodes, top_k, top_ids, top_log_probs, given_count, given_ids, given_log_probs, shard_top_ids, shard_top_logits, shard_given_logits, target_probs, divergence_kind, has_tail, divergence, grad_divergence, grad_divergence_stride, soft_targets_dtype, soft_targets, soft_targets_stride);
         $call!(quern_gemm_args: size, accumulate, m, n, k, a, b, c, a_dtype, b_dtype, c_dtype, a_transposed, b_transposed, a_stride, b_stride, c_stride);
         $call!(quern_linear_cross_entropy_args: size, hidden_dtype, weight_dtype, accumulate_weight, loss, width, hidden, hidden_stride, weight, weight_stride, d_hidden, d_hidden_stride, d_weight, d_weight_stride, chunk_rows, gemm, gemm_user, d_weight_dtype, bias_dtype, accumulate, bias, d_bias, shard_count, gather, gather_user);
         $call!(quern_adam_tensor: param, grad, m, v, master, count, m_scale, v_scale, v_max, v_max_scale, copy, copy_scale, copy_max, lr_multiplier, weight_decay_multiplier);
