@@ -32,10 +32,19 @@ struct step_times {
     double cross_entropy, adam, copies, whole;
 };
 
+/* How a model guesses the next tokens of a text: parts of all rows of all ranks, or their mean. */
+struct guesses {
+    double first, among_first;   /* rows whose label has the largest logit, or one of the largest GUESSES */
+    double entropy;              /* of the distribution */
+};
+enum { GUESSES = 5 };
+
 struct backend {
     char name[224];
     struct logits logits;
     struct step_times times;  /* of the current step: each operation sets its own time and adds its copies */
+    bool guesses;             /* each loss without a gradient also sets: */
+    struct guesses guessed;
     int64_t moment_bytes;                        /* m and v */
     int64_t parameter_bytes;                     /* the parameters with their master copy */
 

@@ -21,6 +21,7 @@ struct quern {
     struct device *device;
     quern_adam_tensor *tensors;
     struct mirrored logits, labels, loss, workspace;
+    struct mirrored guesses, guess_log_probs, entropy;  /* of an evaluation: [rows, GUESSES], [rows] */
     struct mirrored parameters, gradients, m, v, master;
 };
 
@@ -36,7 +37,27 @@ static quern_cross_entropy_args cross_entropy_args(const struct quern *quern, bo
     args.loss = quern->loss.device;
     args.grad = gradient ? quern->logits.device : NULL;  /* in place */
     args.grad_scale = 1 / (float)quern->model->all_rows;
+    if (!gradient) args.top_k = GUESSES, args.top_ids = quern->guesses.device, args.entropy = quern->entropy.device;
+    if (!gradient) args.top_log_probs = quern->guess_log_probs.device;
     return args;
+}
+
+/* Reads the guesses of an evaluation. */
+static bool count_guesses(struct quern *quern, const int32_t *labels) {
+    const struct device_memory *memory = &quern->device->memory;
+    const int64_t *guesses = quern->guesses.host;
+    const float *entropy = quern->entropy.host;
+    struct guesses found = {0};
+    if (!device_memory_download(memory, &quern->guesses) || !device_memory_download(memory, &quern->entropy)) return false;
+    for (int64_t i = 0; i < quern->model->rows * GUESSES; i++) {
+        if (guesses[i] != labels[i / GUESSES]) continue;
+        found.among_first++;
+        if (i % GUESSES == 0) found.first++;
+    }
+    for (int64_t r = 0; r < quern->model->rows; r++) found.entropy += entropy[r];
+    const double all_rows = (double)quern->model->all_rows;
+    quern->backend.guessed = (struct guesses){found.first / all_rows, found.among_first / all_rows, found.entropy / all_rows};
+    return true;
 }
 
 static bool cross_entropy(struct backend *backend, const int32_t *labels, bool gradient, float *loss) {
@@ -55,7 +76,7 @@ static bool cross_entropy(struct backend *backend, const int32_t *labels, bool g
         return false;
     double computed = seconds_now();
     if (!device_memory_download(memory, &quern->loss)) return false;
-    if (gradient && !device_memory_download(memory, &quern->logits)) return false;
+    if (gradient ? !device_memory_download(memory, &quern->logits) : !count_guesses(quern, labels)) return false;
     *loss = *(const float *)quern->loss.host / (float)quern->model->all_rows;
     backend->times.cross_entropy = computed - uploaded;
     if (memory->is_cuda) backend->times.copies += uploaded - start + seconds_now() - computed;
@@ -118,7 +139,8 @@ static bool adam(struct backend *backend, int64_t step, double lr) {
 
 static void destroy(struct backend *backend) {
     struct quern *quern = (struct quern *)backend;
-    struct mirrored *buffers[] = {&quern->logits, &quern->labels, &quern->loss, &quern->workspace, &quern->parameters,
+    struct mirrored *buffers[] = {&quern->logits, &quern->labels, &quern->loss, &quern->workspace, &quern->guesses,
+                                  &quern->guess_log_probs, &quern->entropy, &quern->parameters,
                                   &quern->gradients, &quern->m, &quern->v, &quern->master};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) device_memory_free(&quern->device->memory, buffers[i]);
     free(quern->tensors);
@@ -133,6 +155,9 @@ static bool create_buffers(struct quern *quern) {
     return device_memory_create(memory, &quern->logits, NULL, (size_t)logits_bytes(model->rows, model->shape.vocab, true)) &&
            device_memory_create(memory, &quern->labels, NULL, rows * sizeof(int32_t)) &&
            device_memory_create(memory, &quern->loss, NULL, sizeof(float)) &&
+           device_memory_create(memory, &quern->guesses, NULL, rows * GUESSES * sizeof(int64_t)) &&
+           device_memory_create(memory, &quern->guess_log_probs, NULL, rows * GUESSES * sizeof(float)) &&
+           device_memory_create(memory, &quern->entropy, NULL, rows * sizeof(float)) &&
            device_memory_create(memory, &quern->parameters, NULL, count * sizeof(uint16_t)) &&
            device_memory_create(memory, &quern->gradients, model->gradients, count * sizeof(float)) &&
            device_memory_create(memory, &quern->m, NULL, moment_bytes) &&
@@ -198,6 +223,7 @@ struct backend *quern_backend(struct model *model, struct thread_pool *pool, str
     quern->backend.logits = (struct logits){true, quern->logits.host};
     quern->backend.moment_bytes = (int64_t)(quern->m.bytes + quern->v.bytes);
     quern->backend.parameter_bytes = (int64_t)(quern->parameters.bytes + quern->master.bytes);
+    quern->backend.guesses = true;
     quern->backend.cross_entropy = cross_entropy;
     quern->backend.adam = adam;
     quern->backend.destroy = destroy;

@@ -86,6 +86,10 @@ void report_run(const struct run_report *run, const struct model *model) {
     }
     printf("  %d steps in %.1f s: loss %.3f over the last tenth, %.3f on text held out\n", run->outcome.steps,
            run->outcome.seconds, run->outcome.loss, run->outcome.held_out_loss);
+    const struct guesses *guessed = &run->outcome.guessed;
+    if (run->outcome.guesses)
+        printf("  of the tokens held out %.1f %% are the model's first guess, %.1f %% among its first %d; entropy %.3f\n",
+               100 * guessed->first, 100 * guessed->among_first, GUESSES, guessed->entropy);
     const struct step_times *times = &run->outcome.times;
     printf("  fastest step %.1f ms; fastest ", 1e3 * times->whole);
     if (pipeline_is_last(&model->pipeline)) printf("loss and gradient %.2f ms, ", 1e3 * times->cross_entropy);

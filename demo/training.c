@@ -66,12 +66,14 @@ static struct step_times fastest(struct step_times a, struct step_times b) {
                                fmin(a.whole, b.whole)};
 }
 
-/* The ranks agree on the loss and on whether any was interrupted: all stop after the same step. */
-static bool agree(struct model *model, float *loss, bool *interrupted) {
+/* The ranks agree on the loss and on whether any was interrupted: all stop after the same step.  guessed: NULL in a step. */
+static bool agree(struct model *model, float *loss, bool *interrupted, struct guesses *guessed) {
     double sums[MODEL_SUMS] = {*loss, *interrupted};
+    if (guessed != NULL) sums[2] = guessed->first, sums[3] = guessed->among_first, sums[4] = guessed->entropy;
     if (!model_sum(model, sums)) return false;
     *loss = (float)sums[0];
     *interrupted = sums[1] > 0;
+    if (guessed != NULL) *guessed = (struct guesses){sums[2], sums[3], sums[4]};
     return true;
 }
 
@@ -93,7 +95,7 @@ static bool take_step(struct model *model, struct backend *backend, const struct
     if (!look_step(training->looked_at, step)) return false;
     if (!model_forward(model, batch->tokens) || !classify(model, backend, batch, true, loss)) return false;
     *interrupted = *training->interrupted;
-    if (!model_backward(model, batch->tokens) || !agree(model, loss, interrupted)) return false;
+    if (!model_backward(model, batch->tokens) || !agree(model, loss, interrupted, NULL)) return false;
     if (!isfinite(*loss)) {
         fprintf(stderr, "language_model: the loss of step %d is %f\n", step, *loss);
         return false;
@@ -104,17 +106,21 @@ static bool take_step(struct model *model, struct backend *backend, const struct
 }
 
 static bool evaluate(struct model *model, struct backend *backend, const struct training *training, struct batch *batch,
-                     double *mean) {
-    *mean = 0;
+                     struct outcome *outcome) {
+    struct guesses *sums = &outcome->guessed;
+    outcome->guesses = backend->guesses;
     for (int i = 0; i < HELD_OUT_BATCHES; i++) {
         float loss = 0;
         bool interrupted = false;
         fill_batch(batch, model, training, training->train_tokens, training->text->encoded_count, ~training->seed,
                    (uint64_t)i);
-        if (!model_forward(model, batch->tokens) || !classify(model, backend, batch, false, &loss) ||
-            !agree(model, &loss, &interrupted))
-            return false;
-        *mean += loss / HELD_OUT_BATCHES;
+        if (!model_forward(model, batch->tokens) || !classify(model, backend, batch, false, &loss)) return false;
+        struct guesses guessed = backend->guessed;
+        if (!agree(model, &loss, &interrupted, &guessed)) return false;
+        outcome->held_out_loss += loss / HELD_OUT_BATCHES;
+        *sums = (struct guesses){sums->first + guessed.first / HELD_OUT_BATCHES,
+                                 sums->among_first + guessed.among_first / HELD_OUT_BATCHES,
+                                 sums->entropy + guessed.entropy / HELD_OUT_BATCHES};
     }
     return true;
 }
@@ -156,7 +162,7 @@ bool train(struct model *model, struct backend *backend, const struct training *
     fflush(stdout);
     outcome->loss = mean_of_last_tenth(losses, outcome->steps);
     succeeded = succeeded && look_step(training->looked_at, outcome->steps + 1) &&
-                evaluate(model, backend, training, &batch, &outcome->held_out_loss) &&
+                evaluate(model, backend, training, &batch, outcome) &&
                 add_up_bytes(model, &outcome->totals);
     if (succeeded && training->curve != NULL) succeeded = write_curve(training->curve, losses, outcome->steps);
     free(batch.tokens);

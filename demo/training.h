@@ -29,6 +29,8 @@ struct outcome {
     double seconds;
     double loss;            /* mean over the last tenth of the steps done */
     double held_out_loss;
+    bool guesses;           /* the backend tells of: */
+    struct guesses guessed; /* of the text held out */
     struct step_times times;  /* the fastest of each, which is least disturbed by other programs */
     int64_t tokens;           /* of all ranks */
     struct exchange_totals totals;  /* this rank's seconds; the bytes of all ranks */

@@ -508,9 +508,9 @@ typedef struct quern_row_nodes {
  * skipped row has divergence 0, one with NaN or +infinity NaN, and one in which every y is -infinity +infinity.  In a row that
  * lists a column twice the divergence and the gradient of that column have no meaning.  Refused with portable bits.
  *
- * soft_targets: the same divergence over all columns, in one pass more over logits and targets.  Its terms are fp32: the error of the
- * divergence is below 2e-6 times the larger of 1 and its terms' sum of magnitudes.  The gradient step finds it again from the stats; the combine step does not know
- * it.  Refused for shards of a vocab.
+ * soft_targets: the same divergence over all columns, in one pass more over logits and targets.  Its terms are fp32: its error is below
+ * 2e-6 times the larger of 1 and itself.  The gradient step adds its gradient, too; only the call of whole rows writes the divergence.
+ * Refused for shards of a vocab.
  *
  * Infinities below are those of y: a softcap makes them finite, and t * x may overflow.  Terms with coefficient 0 are skipped,
  * even if infinite or NaN: a class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0
@@ -622,7 +622,8 @@ QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
 /*
  * Bytes of workspace that suffice on a CPU for each of the four functions below, with any arguments of up to so many rows and columns
  * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.  With
- * given columns add 4 * rows * (given_count + 2) + 128.
+ * given columns add 4 * rows * (given_count + 2) + 128; with soft targets of all columns that, and rows * (32 + vocab / 1024) + threads *
+ * (5 * vocab + 132096) + 128.
  */
 #define QUERN_CPU_WORKSPACE(rows, vocab, threads) \
     (INT64_C(512) + (rows) * (INT64_C(632) + (vocab) / 32768 * 564) + (threads) * (INT64_C(1024) + (vocab) * 5))

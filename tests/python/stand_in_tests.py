@@ -232,8 +232,11 @@ def test_lists_and_divergences():
     targets = numpy.full((21, 3), 0.25, numpy.float32)
     x, y = Tensor(logits.shape, numpy.float32, logits), Tensor(labels.shape, numpy.int64, labels)
 
+    boxes = []
+
     def arguments():
-        return real(2.0), Tensor(ids.shape, numpy.int64, ids).handle, Tensor(targets.shape, numpy.float32, targets).handle, 0, 0
+        boxes.append((c_uint64 * 1)(Tensor(ids.shape, numpy.int64, ids).handle))
+        return real(2.0), ctypes.addressof(boxes[-1]), Tensor(targets.shape, numpy.float32, targets).handle, 0, 0
 
     found, own, stats = run("divergence", x, y, *arguments(), reduction=0, outputs=3)
     expected = (0.25 * (numpy.log(0.25) - log_p[rows, ids])).sum(1)
@@ -245,6 +248,10 @@ def test_lists_and_divergences():
     exact = 0.75 * numpy.exp(log_p)
     exact[rows, ids] -= 0.25
     near(grad.values(), 2 * upstream[:, None] * exact * counted[:, None], 1e-6)
+    x, y = Tensor(logits.shape, numpy.float32, logits), Tensor(labels.shape, numpy.int64, labels)
+    soft = Tensor(logits.shape, numpy.float32, numpy.full(logits.shape, 1 / 128, numpy.float32))
+    found, _, _ = run("divergence", x, y, real(2.0), 0, soft.handle, 0, 0, reduction=0, outputs=3)
+    near(found.values()[counted], ((numpy.log(1 / 128) - log_p) / 128).sum(1)[counted], 1e-6)
 
 
 def test_in_place_and_rows():

@@ -175,6 +175,19 @@ def test_divergences():
             (found * upstream).sum().backward()
             (expected * upstream).sum().backward()
             torch.testing.assert_close(given.grad.double(), exact.grad, rtol=1e-5, atol=2e-6)
+    for kind, dtype in (("forward_kl", torch.bfloat16), ("reverse_kl", torch.float16), ("jensen_shannon", torch.float32)):
+        given = (torch.randn(2, 6, 90) * 2).requires_grad_()
+        targets = torch.softmax(torch.randn(2, 6, 90), -1).to(dtype)
+        exact, every = given.detach().double().requires_grad_(), torch.arange(90).expand(2, 6, 90)
+        expected = exact_divergence(exact / 1.5, every, targets.double(), kind, False)
+        found = quern.torch.divergence(given, None, targets, kind=kind, temperature=1.5)
+        torch.testing.assert_close(found.double(), expected, rtol=4e-6, atol=4e-6)
+        upstream = torch.randn(2, 6)
+        (found * upstream).sum().backward()
+        (expected * upstream).sum().backward()
+        torch.testing.assert_close(given.grad.double(), exact.grad, rtol=1e-5, atol=2e-6)
+    raises(ValueError, "target probabilities [rows, vocab]", quern.torch.divergence, given, None, targets[..., :3])
+    targets = torch.softmax(torch.randn(2, 6, 7), -1)
     raises(ValueError, "kind is 'kl'", lambda: quern.torch.divergence(given, ids, targets, kind="kl"))
     raises(ValueError, "expected the same", quern.torch.divergence, given, ids, targets[..., :3])
 
@@ -191,6 +204,7 @@ def test_divergences_in_compiled_code():
     assert (plain == compiled).all()
     options = (torch.zeros(5, dtype=torch.int64), None, 40, 0, -100, 0.0, 0.0, 0.0, False, False, 1.0)
     opcheck(torch.ops.quern.divergence.default, (given, *options, ids, targets, 0, True))
+    opcheck(torch.ops.quern.divergence.default, (given, *options, None, torch.full((5, 40), 0.025), 2, False))
     opcheck(torch.ops.quern.log_probs.default, (given.detach(), *options, 3, ids))
 
 

@@ -351,7 +351,8 @@ Test(cross_entropy_divergence, of_soft_targets_of_all_columns) {
 Test(cross_entropy_divergence, with_options) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (int i = 0; i < 24; i++)
-        CHECK(.dtype = dtypes[i % 3], .soft = i % 2 && i % 3 < 2 ? dtypes[i / 2 % 3] : QUERN_NO_DTYPE, .kind = (quern_divergence)(i % 4 % 3), .way = i % WAYS, .vocab = 61, .given = 7,
+        CHECK(.dtype = dtypes[i % 3], .soft = i % 2 && i % 3 < 2 ? dtypes[i / 2 % 3] : QUERN_NO_DTYPE,
+              .kind = (quern_divergence)(i % 4 % 3), .way = i % WAYS, .vocab = 61, .given = 7,
               .has_tail = i % 2 && i % 3 == 2, .in_place = i % 5 == 1, .has_options = i % 4 > 1, .has_other_upstreams = i % 3 == 1,
               .reduction = i % 7 == 3 ? QUERN_REDUCTION_MEAN : QUERN_REDUCTION_NONE, .softcap = i % 3 == 2 ? 6 : 0,
               .inverse_temperature = i % 5 == 2 ? 0.75f : 0, .seed = 1000 + 10 * (uint64_t)i);
@@ -450,53 +451,68 @@ Test(cross_entropy_divergence, of_long_rows) {
     }
 }
 
-/* The same with targets for all columns: 16-bit logits, targets of both 16-bit types, and a gradient in fp32. */
+/* The same with targets for all columns: 16-bit logits and targets, and a gradient in fp32. */
+enum { SOFT_ROWS = 3, SOFT_VOCAB = 70001, SOFT_COUNT = SOFT_ROWS * SOFT_VOCAB };
+
+struct soft_rows {
+    quern_dtype dtype, soft;
+    uint16_t *logits, *targets;
+    double sum[SOFT_ROWS], targets_sum[SOFT_ROWS], divergence[SOFT_ROWS];
+};
+
+static double soft_q(const struct soft_rows *rows, int64_t i) {
+    return exp(dtype_load(rows->dtype, rows->logits, i)) / rows->sum[i / SOFT_VOCAB];
+}
+
+static void make_soft_rows(struct soft_rows *rows, uint64_t seed) {
+    for (int64_t i = 0; i < SOFT_COUNT; i++) {
+        dtype_store(rows->dtype, rows->logits, i, random_normal(seed, (uint64_t)i));
+        dtype_store(rows->soft, rows->targets, i, random_uniform(seed + 1, (uint64_t)i) * 2 / SOFT_VOCAB);
+        rows->sum[i / SOFT_VOCAB] += exp(dtype_load(rows->dtype, rows->logits, i));
+    }
+    for (int64_t i = 0; i < SOFT_COUNT; i++) {
+        const double t = dtype_load(rows->soft, rows->targets, i);
+        rows->targets_sum[i / SOFT_VOCAB] += t;
+        rows->divergence[i / SOFT_VOCAB] += term_of(QUERN_KL_FORWARD, t, soft_q(rows, i));
+    }
+}
+
+static void check_soft_rows(const struct soft_rows *rows, const float *divergence, const float *grad) {
+    for (int row = 0; row < SOFT_ROWS; row++)
+        check(fabs((double)divergence[row] - rows->divergence[row]) <= 2e-6 * (1 + fabs(rows->divergence[row])),
+              "row %d has %.9g instead of %.9g", row, (double)divergence[row], rows->divergence[row]);
+    for (int64_t i = 0; i < SOFT_COUNT; i++) {
+        const double q = soft_q(rows, i);
+        const double expected = rows->targets_sum[i / SOFT_VOCAB] * q - dtype_load(rows->soft, rows->targets, i);
+        check(fabs((double)grad[i] - expected) <= 3e-6 * (q + fabs(expected)), "gradient %lld is %.9g instead of %.9g: %s, %s",
+              (long long)i, (double)grad[i], expected, quern_dtype_name(rows->dtype), quern_dtype_name(rows->soft));
+    }
+}
+
 Test(cross_entropy_divergence, of_long_rows_with_soft_targets) {
-    enum { LONG_ROWS = 3, VOCAB = 70001 };
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     if (device.kind == QUERN_CPU) check_ok(quern_set_threads(device.quern, 2, NULL, NULL));
-    const size_t count = (size_t)LONG_ROWS * VOCAB;
-    SCOPED uint16_t *logits = zeroed(count * sizeof *logits), *targets = zeroed(count * sizeof *targets);
-    const int64_t labels[LONG_ROWS] = {5, 40000, VOCAB - 1};
+    SCOPED uint16_t *logits = zeroed(SOFT_COUNT * sizeof *logits), *targets = zeroed(SOFT_COUNT * sizeof *targets);
+    const int64_t labels[SOFT_ROWS] = {5, 40000, SOFT_VOCAB - 1};
     const float one = 1, zero = 0;
-    double sum[LONG_ROWS] = {0}, all_t[LONG_ROWS] = {0}, expected[LONG_ROWS] = {0};
     for (int way = 0; way < 4; way++) {
-        const quern_dtype dtype = way < 2 ? QUERN_BF16 : QUERN_F16, soft = way % 2 ? QUERN_F16 : QUERN_BF16;
-        for (size_t i = 0; i < count; i++) {
-            dtype_store(dtype, logits, (int64_t)i, random_normal(7000 + (uint64_t)way, i));
-            dtype_store(soft, targets, (int64_t)i, random_uniform(8000 + (uint64_t)way, i) * 2 / VOCAB);
-        }
-        for (size_t i = 0; i < LONG_ROWS; i++) sum[i] = all_t[i] = expected[i] = 0;
-        for (size_t i = 0; i < count; i++) sum[i / VOCAB] += exp(dtype_load(dtype, logits, (int64_t)i));
-        for (size_t i = 0; i < count; i++) {
-            const double t = dtype_load(soft, targets, (int64_t)i), q = exp(dtype_load(dtype, logits, (int64_t)i)) / sum[i / VOCAB];
-            all_t[i / VOCAB] += t, expected[i / VOCAB] += term_of(QUERN_KL_FORWARD, t, q);
-        }
-        OPEN_BUFFER(matrix, &device, count * 2, 2, logits);
-        OPEN_BUFFER(target_buffer, &device, count * 2, 2, targets);
+        struct soft_rows rows = {way < 2 ? QUERN_BF16 : QUERN_F16, way % 2 ? QUERN_F16 : QUERN_BF16, logits, targets, {0}, {0}, {0}};
+        make_soft_rows(&rows, 7000 + 10 * (uint64_t)way);
+        OPEN_BUFFER(matrix, &device, SOFT_COUNT * sizeof *logits, 2, logits);
+        OPEN_BUFFER(soft, &device, SOFT_COUNT * sizeof *targets, 2, targets);
         OPEN_BUFFER(label_buffer, &device, sizeof labels, 8, labels);
-        OPEN_BUFFER(grad, &device, count * sizeof(float), 4, NULL);
-        OPEN_BUFFER(divergence, &device, sizeof(float) * LONG_ROWS, 4, NULL);
+        OPEN_BUFFER(grad, &device, SOFT_COUNT * sizeof(float), 4, NULL);
+        OPEN_BUFFER(divergence, &device, SOFT_ROWS * sizeof(float), 4, NULL);
         OPEN_BUFFER(upstream, &device, sizeof one, 4, &one);
         OPEN_BUFFER(none, &device, sizeof zero, 4, &zero);
-        quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = dtype, .labels_dtype = QUERN_INT64, .rows = LONG_ROWS,
-                                                           .vocab = VOCAB, .logits = matrix.data, .labels = label_buffer.data,
+        quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = rows.dtype, .labels_dtype = QUERN_INT64, .rows = SOFT_ROWS,
+                                                           .vocab = SOFT_VOCAB, .logits = matrix.data, .labels = label_buffer.data,
                                                            .grad = grad.data, .grad_dtype = QUERN_F32);
-        args.soft_targets_dtype = soft, args.soft_targets = target_buffer.data, args.divergence = divergence.data;
+        args.soft_targets_dtype = rows.soft, args.soft_targets = soft.data, args.divergence = divergence.data;
         args.grad_loss = none.data, args.grad_divergence = upstream.data;
         args.grad_loss_stride = args.grad_divergence_stride = 0;
         run(&device, quern_cross_entropy, &args);
-        const float *found = buffer_read(&divergence);
-        for (int row = 0; row < LONG_ROWS; row++)
-            check(fabs((double)found[row] - expected[row]) <= 2e-6 * (1 + fabs(expected[row])), "row %d has %.9g instead of %.9g", row,
-                  (double)found[row], expected[row]);
-        const float *gradient = buffer_read(&grad);
-        for (size_t i = 0; i < count; i++) {
-            const double q = exp(dtype_load(dtype, logits, (int64_t)i)) / sum[i / VOCAB];
-            const double exact = all_t[i / VOCAB] * q - dtype_load(soft, targets, (int64_t)i);
-            check(fabs((double)gradient[i] - exact) <= 3e-6 * (q + fabs(exact)), "gradient %zu of way %d is %.9g instead of %.9g", i, way,
-                  (double)gradient[i], exact);
-        }
+        check_soft_rows(&rows, buffer_read(&divergence), buffer_read(&grad));
     }
 }
 
@@ -566,7 +582,8 @@ Test(cross_entropy_divergence, what_cannot_be) {
     args.divergence = NULL;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED,
                   " with grad_divergence: expected 0");
-    args = good, args.given_count = 0, args.target_probs = NULL, args.soft_targets_dtype = QUERN_F32, args.soft_targets = args.logits;
+    args = good, args.given_count = 0, args.target_probs = NULL;
+    args.soft_targets_dtype = QUERN_F32, args.soft_targets = args.logits;
     check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
     OPEN_BUFFER(workspace, &device, bytes, 16, NULL);
     args.divergence = (float *)(uintptr_t)args.soft_targets;

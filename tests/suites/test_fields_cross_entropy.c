@@ -96,7 +96,8 @@ TEST_FIELDS(fields_cross_entropy, soft_targets_of_all_columns, QUERN_CROSS_ENTRO
             "9223372036854775807 with args.rows 3: expected at most 23456248059221, since no buffer has more than 2^47 bytes");
     fields_prepare(&call_of_quern_cross_entropy_gradient);
     REFUSED((a->has_tail = 0, a->target_probs = NULL, a->soft_targets_dtype = QUERN_F32), QUERN_NOT_SUPPORTED,
-            "args.soft_targets_dtype is f32 with a shard of the vocab: expected all columns, or a list in given_ids and target_probs");
+            "args.soft_targets_dtype is f32 with a shard of the vocab: expected all columns, or a list in given_ids and "
+            "target_probs");
 #undef SOFT
 }
 

@@ -45,8 +45,10 @@ static void set_option(quern_cross_entropy_args *args, int option) {
 
 /* Fails if the macro promises less than a call needs. */
 static void check_promise(const struct test_device *device, const quern_cross_entropy_args *args, int threads) {
-    const int64_t of_given = args->given_count ? 4 * args->rows * (args->given_count + 2) + 128 : 0;
-    const int64_t enough = QUERN_CPU_WORKSPACE(args->rows, args->vocab, threads) + of_given;
+    const bool is_soft = args->soft_targets_dtype;
+    const int64_t of_given = args->given_count || is_soft ? 4 * args->rows * (args->given_count + 2) + 128 : 0;
+    const int64_t of_soft = is_soft ? args->rows * (32 + args->vocab / 1024) + threads * (5 * args->vocab + 132096) + 128 : 0;
+    const int64_t enough = QUERN_CPU_WORKSPACE(args->rows, args->vocab, threads) + of_given + of_soft;
     size_t bytes;
     if (quern_cross_entropy_workspace(device->quern, args, &bytes) != QUERN_OK) return;
     check((int64_t)bytes <= enough, "%lld rows of %lld, %d threads: %zu bytes, and not %lld suffice", (long long)args->rows,
@@ -69,6 +71,7 @@ TEST_DEVICE(sizes, a_workspace_for_every_call_on_a_cpu) {
         args.top_k = (int64_t)(i % 2) * 32, args.given_count = (int64_t)(i % 3) * 5;
         quern_cross_entropy_args shard = args;
         shard.bits = QUERN_BITS_PORTABLE, shard.global_vocab = args.vocab + 1;
+        args.soft_targets_dtype = i % 5 < 3 ? dtypes[i % 5] : QUERN_NO_DTYPE;
         set_option(&args, (int)(i * 7 % 32));
         check_promise(&device, &args, threads_now);
         check_promise(&device, &shard, threads_now);

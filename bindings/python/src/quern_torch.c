@@ -202,7 +202,7 @@ enum { LOGITS, LABELS, WEIGHT, VOCAB, REDUCTION, IGNORE_INDEX, SMOOTHING, Z_LOSS
     "Tensor labels, Tensor? weight, int vocab, int reduction, int ignore_index, float label_smoothing, float z_loss, " \
     "float softcap, bool strict, bool portable"
 
-#define DIVERGENCE "float inverse_temperature, Tensor ids, Tensor target_probs, int kind, bool has_tail"
+#define DIVERGENCE "float inverse_temperature, Tensor? ids, Tensor target_probs, int kind, bool has_tail"
 
 static void begin(struct call *call, const value *stack) {
     const tensor logits = (tensor)(uintptr_t)stack[LOGITS], labels = (tensor)(uintptr_t)stack[LABELS];
@@ -438,8 +438,22 @@ static const float *take_list(struct call *call, value given, const char *expect
     if (call->failed) return NULL;
     torch.sizes(list, &sizes);
     torch.strides(list, &strides);
-    expect(call, sizes[0] == call->args.rows && sizes[1] == call->args.given_count && (sizes[0] < 2 || strides[0] == sizes[1]), expected);
+    const bool is_dense = sizes[0] < 2 || !sizes[1] || strides[0] == sizes[1];
+    expect(call, sizes[0] == call->args.rows && sizes[1] == call->args.given_count && is_dense, expected);
     return data_of(list);
+}
+
+/* Target probabilities of all columns. */
+static void take_soft_targets(struct call *call, tensor targets) {
+    int64_t *sizes, *strides;
+    expect(call, is_matrix(targets), "target probabilities [rows, vocab], with the columns of a row side by side");
+    if (call->failed) return;
+    torch.sizes(targets, &sizes);
+    torch.strides(targets, &strides);
+    expect(call, sizes[0] == call->args.rows && sizes[1] == call->args.vocab, "target probabilities [rows, vocab]");
+    call->args.soft_targets_dtype = dtype_of(targets);
+    call->args.soft_targets = data_of(targets);
+    call->args.soft_targets_stride = sizes[0] > 1 ? strides[0] : sizes[1];
 }
 
 static void *make_list(struct call *call, int64_t columns, int32_t dtype, tensor *list) {
@@ -466,12 +480,17 @@ static void log_probs(value *stack, uint64_t inputs, uint64_t outputs) {
     for (int i = 0; i < 3; i++) stack[i] = (value)(uintptr_t)lists[i];
 }
 
-/* inverse_temperature, ids, targets, kind, has_tail, of all operators of divergences */
+/* inverse_temperature, ids or none for all columns, targets, kind, has_tail, of all operators of divergences */
 static void begin_divergence(struct call *call, const value *stack) {
     begin(call, stack);
     call->args.inverse_temperature = (float)real_of(stack[FURTHER]);
-    take_ids(call, take(call, stack[FURTHER + 1]));
-    call->args.target_probs = take_list(call, stack[FURTHER + 2], "target probabilities in float32, one for each of the ids");
+    const tensor ids = optional_of(stack[FURTHER + 1]);
+    if (ids) {
+        take_ids(call, take(call, (value)(uintptr_t)ids));
+        call->args.target_probs = take_list(call, stack[FURTHER + 2], "target probabilities in float32, one for each of the ids");
+    } else {
+        take_soft_targets(call, take(call, stack[FURTHER + 2]));
+    }
     call->args.divergence_kind = (quern_divergence)stack[FURTHER + 3];
     call->args.has_tail = flag_of(stack[FURTHER + 4]);
 }

@@ -77,8 +77,8 @@ _fake("log_probs", lambda logits, *options: (
     logits.new_empty([logits.shape[0], options[-2]], dtype=torch.float32),
     logits.new_empty([logits.shape[0], 0 if options[-1] is None else options[-1].shape[1]], dtype=torch.float32)))
 _fake("divergence", lambda logits, *options: (
-    logits.new_empty(logits.shape[:1], dtype=torch.float32), logits.new_empty(options[11].shape, dtype=torch.float32),
-    _stats_like(logits)))
+    logits.new_empty(logits.shape[:1], dtype=torch.float32),
+    logits.new_empty([logits.shape[0], 0 if options[11] is None else options[11].shape[1]], dtype=torch.float32), _stats_like(logits)))
 _fake("divergence_gradient", lambda logits, *options: torch.empty_like(logits, memory_format=torch.contiguous_format))
 _fake("cross_entropy_", lambda logits, *options: _loss_like(logits, options[3]))
 _fake("cross_entropy_upstream_", lambda grad, grad_loss: None)
@@ -402,22 +402,24 @@ def log_probs_of(logits: torch.Tensor, ids: torch.Tensor, *, temperature: float 
     return log_probs.reshape(ids.shape)
 
 
-def divergence(logits: torch.Tensor, ids: torch.Tensor, target_probs: torch.Tensor, *, kind: str = "forward_kl", tail: bool = True,
-               temperature: float = 1.0, softcap: float = 0.0, vocab: Optional[int] = None) -> torch.Tensor:
+def divergence(logits: torch.Tensor, ids: Optional[torch.Tensor], target_probs: torch.Tensor, *, kind: str = "forward_kl",
+               tail: bool = True, temperature: float = 1.0, softcap: float = 0.0, vocab: Optional[int] = None) -> torch.Tensor:
     """How far softmax(logits / temperature) is from the probabilities target_probs [..., n] of the columns ids [..., n], for each row,
     with the gradient of the logits: distillation from a teacher's largest tokens, or a penalty against a reference.
 
-    kind: "forward_kl", "reverse_kl" or "jensen_shannon" (docs/cross_entropy.md).  tail: all other columns are one more outcome; else
-    they do not count.  The ids of a row are distinct; one that is no column has the probability 0.
+    ids None: target_probs [..., vocab] are the probabilities of all columns, in float32, float16 or bfloat16.  kind: "forward_kl",
+    "reverse_kl" or "jensen_shannon" (docs/cross_entropy.md).  tail, of a list: all other columns are one more outcome; else they do not
+    count.  The ids of a row are distinct; one that is no column has the probability 0.
     """
     if kind not in _KINDS:
         _fail(_c.QUERN_INVALID_ARGUMENT, f"kind is {kind!r}: expected {', '.join(map(repr, _KINDS))}")
     rows, arguments = _plain_options(logits, temperature, softcap, vocab)
-    lists = _lists(ids, "ids", logits, torch.int64), _lists(target_probs, "target_probs", logits, torch.float32)
-    if lists[0].shape != lists[1].shape:
+    dtype = target_probs.dtype if ids is None and target_probs.dtype in (torch.float16, torch.bfloat16) else torch.float32
+    lists = None if ids is None else _lists(ids, "ids", logits, torch.int64), _lists(target_probs, "target_probs", logits, dtype)
+    if ids is not None and lists[0].shape != lists[1].shape:
         _fail(_c.QUERN_INVALID_SHAPE, f"target_probs has the shape {list(target_probs.shape)} and ids {list(ids.shape)}: expected the same")
     try:
-        result, *_ = _divergence(rows, *arguments, *lists, _KINDS[kind], tail)
+        result, *_ = _divergence(rows, *arguments, *lists, _KINDS[kind], tail and ids is not None)
     except RuntimeError as failure:
         raise quern.translated(failure) from None
     return result.reshape(logits.shape[:-1])
