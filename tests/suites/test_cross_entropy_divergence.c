@@ -496,7 +496,8 @@ Test(cross_entropy_divergence, of_long_rows_with_soft_targets) {
     const int64_t labels[SOFT_ROWS] = {5, 40000, SOFT_VOCAB - 1};
     const float one = 1, zero = 0;
     for (int way = 0; way < 4; way++) {
-        struct soft_rows rows = {way < 2 ? QUERN_BF16 : QUERN_F16, way % 2 ? QUERN_F16 : QUERN_BF16, logits, targets, {0}, {0}, {0}};
+        struct soft_rows rows = {.dtype = way < 2 ? QUERN_BF16 : QUERN_F16, .soft = way % 2 ? QUERN_F16 : QUERN_BF16,
+                                 .logits = logits, .targets = targets};
         make_soft_rows(&rows, 7000 + 10 * (uint64_t)way);
         OPEN_BUFFER(matrix, &device, SOFT_COUNT * sizeof *logits, 2, logits);
         OPEN_BUFFER(soft, &device, SOFT_COUNT * sizeof *targets, 2, targets);
@@ -505,9 +506,10 @@ Test(cross_entropy_divergence, of_long_rows_with_soft_targets) {
         OPEN_BUFFER(divergence, &device, SOFT_ROWS * sizeof(float), 4, NULL);
         OPEN_BUFFER(upstream, &device, sizeof one, 4, &one);
         OPEN_BUFFER(none, &device, sizeof zero, 4, &zero);
-        quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = rows.dtype, .labels_dtype = QUERN_INT64, .rows = SOFT_ROWS,
-                                                           .vocab = SOFT_VOCAB, .logits = matrix.data, .labels = label_buffer.data,
-                                                           .grad = grad.data, .grad_dtype = QUERN_F32);
+        quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = rows.dtype, .labels_dtype = QUERN_INT64,
+                                                           .rows = SOFT_ROWS, .vocab = SOFT_VOCAB, .logits = matrix.data,
+                                                           .labels = label_buffer.data, .grad = grad.data,
+                                                           .grad_dtype = QUERN_F32);
         args.soft_targets_dtype = rows.soft, args.soft_targets = soft.data, args.divergence = divergence.data;
         args.grad_loss = none.data, args.grad_divergence = upstream.data;
         args.grad_loss_stride = args.grad_divergence_stride = 0;
