@@ -200,7 +200,7 @@ static struct quern_columns_problem columns_of(const struct quern_cross_entropy_
         .shard_ids = args->shard_top_ids,
         .shard_logits = args->shard_top_logits,
         .given_logits = args->shard_given_logits,
-        .target_probs = args->soft_targets_dtype ? NULL : args->target_probs,
+        .target_probs = args->target_probs,
         .of_targets = args->divergence_kind != QUERN_KL_REVERSE,
         .of_model = args->divergence_kind != QUERN_KL_FORWARD,
         .has_tail = args->has_tail,

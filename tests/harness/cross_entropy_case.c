@@ -48,8 +48,8 @@ const char *cross_entropy_describe(const struct cross_entropy_case *c) {
              ", scale %g, smoothing %g, z-loss %g, softcap %g, temperature 1/%g, %d, weights %d, outputs %u, shards %d split %"
              PRIu64 " later %d, offset %" PRId64 ", logits %g + %g * normal + %g at the label, seed %" PRIu64,
              quern_dtype_name(c->logits_dtype), quern_dtype_name(c->labels_dtype), c->rows, c->vocab, c->filled, c->padding,
-             c->grad_padding, c->reduction, c->placement, c->wide_grad ? " in fp32" : "", c->strict, c->portable, c->ignore_index, c->has_upstream,
-             c->has_log_prob_grad, c->has_entropy_grad, c->upstream_stride,
+             c->grad_padding, c->reduction, c->placement, c->wide_grad ? " in fp32" : "", c->strict, c->portable, c->ignore_index,
+             c->has_upstream, c->has_log_prob_grad, c->has_entropy_grad, c->upstream_stride,
              (double)c->grad_scale, (double)c->label_smoothing, (double)c->z_loss, (double)c->softcap,
              (double)c->inverse_temperature, c->has_temperatures, c->has_weights,
              c->outputs, c->shards, c->split, c->later, c->offset, c->center, c->spread, c->peak, c->seed);

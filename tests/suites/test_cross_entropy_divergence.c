@@ -406,6 +406,30 @@ Test(cross_entropy_divergence, alone) {
     check_results(&s, buffer_read(&m.divergence), buffer_read(&m.grad));
 }
 
+/* Without an upstream gradient, and with one of 0 beside a divergence that is infinite, the gradient is that of the loss. */
+Test(cross_entropy_divergence, of_no_weight) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    const float zero = 0;
+    for (int i = 0; i < 4; i++) {
+        struct scene s;
+        struct memory m CLOSED_BY(close_memory);
+        make_scene(&s, &(const struct divergence_case){.dtype = QUERN_F32, .soft = QUERN_F32, .kind = QUERN_KL_REVERSE, .vocab = 50,
+                                                       .seed = 5200});
+        for (int row = 0; row < ROWS; row++) s.targets[row][7] = i % 2 ? 0 : s.targets[row][7];
+        open_memory(&m, &device, &s);
+        OPEN_BUFFER(none, &device, sizeof zero, 4, &zero);
+        quern_cross_entropy_args args = args_of(&s, &m);
+        args.grad_divergence = i < 2 ? NULL : none.data, args.grad_divergence_stride = 0;
+        run(&device, quern_cross_entropy, &args);
+        check_results(&s, buffer_read(&m.divergence), NULL);
+        for (int row = 0; row < ROWS; row++) s.upstream[3][row] = 0;
+        for (int64_t row = 0; row < ROWS; row++)
+            for (int64_t k = 0; k < s.c.given; k++) s.targets[row][k] = 1.0 / 50;  /* of no weight, but finite */
+        for (int64_t row = 0; row < ROWS; row++)
+            if (is_ordinary(&s, row)) check_gradient(&s, row, buffer_read(&m.grad));
+    }
+}
+
 /* Rows of several parts: one thread has a row, and two share the last one.  The gradient is in place. */
 Test(cross_entropy_divergence, of_long_rows) {
     enum { GIVEN = 6, LONG_ROWS = 3, VOCAB = 100000 };
@@ -452,7 +476,7 @@ Test(cross_entropy_divergence, of_long_rows) {
 }
 
 /* The same with targets for all columns: 16-bit logits and targets, and a gradient in fp32. */
-enum { SOFT_ROWS = 3, SOFT_VOCAB = 70001, SOFT_COUNT = SOFT_ROWS * SOFT_VOCAB };
+enum { SOFT_ROWS = 3, SOFT_VOCAB = 90001, SOFT_COUNT = SOFT_ROWS * SOFT_VOCAB };
 
 struct soft_rows {
     quern_dtype dtype, soft;
@@ -584,6 +608,10 @@ Test(cross_entropy_divergence, what_cannot_be) {
     args.divergence = NULL;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED,
                   " with grad_divergence: expected 0");
+    args = good, args.bits = QUERN_BITS_PORTABLE, args.divergence = NULL, args.grad_divergence = NULL, args.logits_dtype = QUERN_BF16;
+    args.grad_dtype = QUERN_F32;
+    check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED,
+                  " with an f32 gradient of 16-bit logits: expected 0");
     args = good, args.given_count = 0, args.target_probs = NULL;
     args.soft_targets_dtype = QUERN_F32, args.soft_targets = args.logits;
     check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
@@ -591,6 +619,11 @@ Test(cross_entropy_divergence, what_cannot_be) {
     args.divergence = (float *)(uintptr_t)args.soft_targets;
     check_refused(quern_cross_entropy(device.quern, &args, workspace.data, bytes, device.stream), QUERN_INVALID_ARGUMENT,
                   "args.divergence overlaps args.logits");
+    /* The second half of an fp32 gradient is beyond one of 16 bits. */
+    args.soft_targets_dtype = QUERN_NO_DTYPE, args.logits_dtype = QUERN_BF16, args.grad_dtype = QUERN_F32;
+    args.divergence = (float *)args.grad + (ROWS - 1) * s.stride;
+    check_refused(quern_cross_entropy(device.quern, &args, workspace.data, bytes, device.stream), QUERN_INVALID_ARGUMENT,
+                  "args.divergence overlaps args.grad");
     args = good, args.divergence_kind = (quern_divergence)3;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_INVALID_ARGUMENT,
                   "args.divergence_kind is 3: expected 0 to 2");

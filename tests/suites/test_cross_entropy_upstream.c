@@ -69,6 +69,7 @@ static quern_cross_entropy_args args_of(const struct matrix *m, void *grad, cons
     quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = m->dtype, .labels_dtype = QUERN_INT32, .rows = m->rows,
                                                        .vocab = m->columns, .padded_vocab = m->padded, .grad = grad,
                                                        .grad_stride = m->stride);
+    if (m->dtype == QUERN_F32 && m->columns % 2) args.logits_dtype = QUERN_BF16, args.grad_dtype = QUERN_F32;
     args.grad_loss = values, args.grad_loss_stride = m->value_stride;
     args.grad_scale = 7, args.strict_labels = 1, args.logits_stride = 0;
     return args;

@@ -85,6 +85,8 @@ static void add_soft_piece(const struct row *row, const struct soft_row *of, str
 
 /* The distances of the kernel are from lse as an fp32 number.  delta: what that is too small. */
 static void correct_sums(struct quern_soft_part *soft, double delta) {
+    if (!isfinite(soft->slope))
+        return;
     if (!soft->of_model) {
         soft->value -= soft->slope * delta;
     } else if (!soft->of_targets) {

@@ -3,8 +3,8 @@
  * the stages' source in generated/cross_entropy/.
  *
  * The log_probs stage finds the divergence, and what it adds to the row's upstream gradients.  Then the gradient kernels write all
- * columns as if none had a target, and cross_entropy_listed writes those that have one, and the label's, again.  With soft targets of
- * all columns (cross_entropy_wide.cuh) the sums of the others are known before, and that of the label is added here.
+ * columns as if none had a target, and cross_entropy_listed writes those that have one, and the label's, again.  With soft targets
+ * of all columns (cross_entropy_wide.cuh) the sums of the others are known before, and that of the label is added here.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_DIVERGENCE_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_DIVERGENCE_CUH
