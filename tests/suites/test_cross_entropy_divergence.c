@@ -608,8 +608,8 @@ Test(cross_entropy_divergence, what_cannot_be) {
     args.divergence = NULL;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED,
                   " with grad_divergence: expected 0");
-    args = good, args.bits = QUERN_BITS_PORTABLE, args.divergence = NULL, args.grad_divergence = NULL, args.logits_dtype = QUERN_BF16;
-    args.grad_dtype = QUERN_F32;
+    args = good, args.bits = QUERN_BITS_PORTABLE, args.divergence = NULL, args.grad_divergence = NULL;
+    args.logits_dtype = QUERN_BF16, args.grad_dtype = QUERN_F32;
     check_refused(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_NOT_SUPPORTED,
                   " with an f32 gradient of 16-bit logits: expected 0");
     args = good, args.given_count = 0, args.target_probs = NULL;

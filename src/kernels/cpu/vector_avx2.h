@@ -170,7 +170,8 @@ static inline struct vector_pair pair_load_beside_bf16(const float *from) {
 
 static inline void pair_store_beside_bf16(float *to, struct vector_pair x) {
     const vector lower = _mm256_unpacklo_ps(x.first, x.second), upper = _mm256_unpackhi_ps(x.first, x.second);
-    pair_store_f32(to, (struct vector_pair){_mm256_permute2f128_ps(lower, upper, 0x20), _mm256_permute2f128_ps(lower, upper, 0x31)});
+    pair_store_f32(to, (struct vector_pair){_mm256_permute2f128_ps(lower, upper, 0x20),
+                                            _mm256_permute2f128_ps(lower, upper, 0x31)});
 }
 
 static inline vector pair_neighbours_bf16(struct vector_pair x) { return x.first + x.second; }
