@@ -16,7 +16,7 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const int64_t of_loss = args->grad_loss_stride, of_log_prob = args->grad_log_prob_stride;
     const int64_t of_entropy = args->grad_entropy_stride;
     const int64_t report = sizeof *args->report / sizeof(int64_t), stats = sizeof(quern_row_stats);
-    const int64_t node_bytes = sizeof(quern_row_nodes);
+    const int64_t node_bytes = (int64_t)quern_cross_entropy_node_bytes(args);
     const int64_t shard_rows = (call->step == QUERN_STEP_COMBINE ? call->shard_count : 1) * rows;
     const char *const nodes = quern_cross_entropy_has_nodes(args) ? "-oi--" : "-----";
     const int64_t top_k = args->top_k, given_count = args->given_count;

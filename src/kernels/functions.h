@@ -12,7 +12,7 @@
 /* C that nvcc compiles for a GPU as well: without calls, and with loops that stay loops where they are rare. */
 #ifdef __CUDACC__
 #define QUERN_FUNCTION static __device__ __forceinline__
-#define QUERN_LARGE_FUNCTION QUERN_FUNCTION
+#define QUERN_LARGE_FUNCTION static __device__ __noinline__
 #define QUERN_ROLLED _Pragma("unroll 1")
 #else
 #define QUERN_FUNCTION static inline
