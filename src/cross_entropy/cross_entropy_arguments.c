@@ -163,17 +163,16 @@ static quern_status check_values(const quern_device *device, const quern_cross_e
 static bool has_divergence(const quern_cross_entropy_args *args) { return args->divergence || args->grad_divergence; }
 
 /* What has no portable bits. */
-static const char *without_portable_bits(const quern_device *device, const quern_cross_entropy_args *args) {
+static const char *without_portable_bits(const quern_cross_entropy_args *args) {
     if (args->softcap != 0) return "with a softcap";
     if (args->label_smoothing != 0) return "with label_smoothing";
     if (has_divergence(args)) return args->divergence ? "with divergence" : "with grad_divergence";
-    if (args->grad_entropy) return "with grad_entropy";
-    return device->kind != QUERN_CPU && args->argmax ? "with argmax on a GPU" : NULL;
+    return args->grad_entropy ? "with grad_entropy" : NULL;
 }
 
 static quern_status check_bits(const quern_device *device, const quern_cross_entropy_args *args) {
     quern_status status = quern_check_choice(device, "args.bits", (int)args->bits, QUERN_BITS_PORTABLE);
-    const char *without = args->bits == QUERN_BITS_PORTABLE ? without_portable_bits(device, args) : NULL;
+    const char *without = args->bits == QUERN_BITS_PORTABLE ? without_portable_bits(args) : NULL;
     if (status != QUERN_OK || !without) return status;
     return quern_fail(device, QUERN_NOT_SUPPORTED, "args.bits is %d %s: expected %d, QUERN_BITS_DEFAULT", (int)args->bits, without,
                       QUERN_BITS_DEFAULT);

@@ -46,7 +46,7 @@ enum { QUERN_MOMENT_RISE = 2 };
 #define QUERN_FAR_POWER 1549082000.0  /* of QUERN_FAR_Y */
 #define QUERN_FAR_BITS 0x4E800000u
 
-QUERN_LARGE_FUNCTION double quern_row_power(double y) {
+QUERN_NUMBER_FUNCTION double quern_row_power(double y) {
     const double magnitude = fabs(y);
     if (magnitude <= QUERN_POWERS_REACH) return quern_nearest(y * QUERN_LOG2_E_FLOAT);
     if (magnitude <= (double)QUERN_FAR_Y) return quern_nearest(y / QUERN_LN_2_FLOAT);
@@ -58,7 +58,7 @@ QUERN_LARGE_FUNCTION double quern_row_power(double y) {
 }
 
 /* y - reference * QUERN_LN_2_FLOAT for an integer, rounded once.  Far away only the powers count. */
-QUERN_LARGE_FUNCTION float quern_row_distance(float y, double reference) {
+QUERN_NUMBER_FUNCTION float quern_row_distance(float y, double reference) {
     if (!(fabsf(y) < INFINITY)) return 0;
     if (fabsf(y) > QUERN_FAR_Y) return (float)((quern_row_power((double)y) - reference) * QUERN_LN_2_FLOAT);
     if (fabs(reference) <= 2 * QUERN_POWERS_REACH) return fmaf((float)-reference, (float)QUERN_LN_2_FLOAT, y);
@@ -66,7 +66,7 @@ QUERN_LARGE_FUNCTION float quern_row_distance(float y, double reference) {
 }
 
 /* The y of a power, for which up to 63 more stand if it is far.  *power becomes that of y. */
-QUERN_LARGE_FUNCTION double quern_row_value_at(double *power) {
+QUERN_FUNCTION double quern_row_value_at(double *power) {
     const double steps = (fabs(*power) - QUERN_FAR_POWER) / 64, sign = *power < 0 ? -1 : 1;
     if (!(steps >= 1)) return *power * QUERN_LN_2_FLOAT;
     const double whole = *power < 0 ? ceil(steps) : floor(steps);

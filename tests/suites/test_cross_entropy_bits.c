@@ -28,8 +28,7 @@ static bool has_all_options(const struct quern_kernel *row) {
 }
 
 static unsigned outputs_of(const struct quern_kernel *row) {
-    const unsigned all = row->target.kind == QUERN_CUDA ? WANT_ENTROPY : WANT_ENTROPY | WANT_ARGMAX;
-    return WANT_WHAT_IS_FREE | (has_all_options(row) ? all : 0);
+    return has_all_options(row) ? WANT_EVERYTHING : WANT_WHAT_IS_FREE;
 }
 
 static void for_each_portable_row(cross_entropy_row_test *body) {
@@ -207,8 +206,10 @@ Test(cross_entropy_bits, refuse_what_has_none) {
     args.global_vocab = (INT64_C(1) << 31) + 1;
     check_refused_steps(&device, &args, 1, QUERN_INVALID_SHAPE, "for a shard with portable bits: expected at most 2147483648");
     args.global_vocab = 0;
-    args.argmax = (int64_t *)(uintptr_t)4096;
-    if (device.kind != QUERN_CPU) check_refused_steps(&device, &args, 1, QUERN_NOT_SUPPORTED, "with argmax on a GPU");
+    args.softcap = 5;
+    check_refused_steps(&device, &args, 1, QUERN_NOT_SUPPORTED, "with a softcap");
+    args.softcap = 0, args.grad_entropy = (const float *)(uintptr_t)4096;
+    check_refused_steps(&device, &args, 1, QUERN_NOT_SUPPORTED, "with grad_entropy");
 }
 
 /* ---- divisions of a call ---- */

@@ -62,16 +62,13 @@ static __device__ __noinline__ float exponential_of_any(float y, double power) {
     return (float)quern_times_power(polynomial_of(r, 1.0f), k - power + QUERN_EXPONENTIAL_BIAS);
 }
 
-static __device__ __noinline__ float distance_of_any(float y, double reference) { return quern_row_distance(y, reference); }
-
 /* exp(y) times 2^(QUERN_EXPONENTIAL_BIAS - power). */
 struct portable_exponential {
-    double power;
+    const double &power;            /* in shared memory */
     bool is_near;                   /* all y but those that are too low have powers that fp32 instructions find */
     float round, lowest;
 
-    __device__ __forceinline__ explicit portable_exponential(double of_origin) {
-        power = of_origin;
+    __device__ __forceinline__ explicit portable_exponential(const double &of_origin) : power(of_origin) {
         is_near = fabs(power * QUERN_LN_2_FLOAT) <= QUERN_POWERS_REACH - 200;
         const float near_power = is_near ? (float)power : 0.0f;
         round = ROUND_TO_INTEGER - near_power;
@@ -93,7 +90,6 @@ struct portable_exponential {
 template <class T> struct portable_row {
     const char *logits;
     int64_t columns;
-    int64_t global_label;
     int64_t label;                  /* its column here; another number if the label is in another shard */
     float inverse_temperature;
 
@@ -102,7 +98,6 @@ template <class T> struct portable_row {
     __device__ __forceinline__ portable_row(const quern_cross_entropy_problem &problem, int64_t row, int64_t of_label) {
         logits = (const char *)problem.logits + row * problem.logits_stride * T::bytes;
         columns = problem.vocab;
-        global_label = of_label;
         label = of_label - problem.first_column;
         inverse_temperature = inverse_temperature_of(problem, row);
     }
@@ -208,8 +203,10 @@ struct portable_range {
 struct portable_block {
     portable_sum of_warp[2][PORTABLE_WARPS];
     portable_sum nodes[NODES];
+    place_of_largest places[PORTABLE_WARPS];
     int levels[NODES];              /* of the nodes */
     portable_range range;           /* here it takes no registers */
+    float largest;                  /* of all y but the label's; here it takes no register, too */
     double power;                   /* of the origin of the exponentials */
     enum quern_gradient_kind kind;
     struct quern_factor factor;
@@ -245,6 +242,35 @@ template <class T> static __device__ __forceinline__ float largest_other(const p
     }
     __syncthreads(); /* all have read the maxima */
     return largest;
+}
+
+/* Sets the first column with the largest logit; -1 if all are -infinity.  By all threads, and what counts is in the first one. */
+template <class T>
+static __device__ __forceinline__ void find_argmax(const portable_row<T> &row, portable_block &block, int64_t first_column,
+                                                   quern_row_stats &stats) {
+    place_of_largest place = {-INFINITY_F32, -1};
+#pragma unroll 2
+    for (int64_t column = threadIdx.x; column < row.columns; column += PORTABLE_THREADS) {
+        const float x = T::widen(load_element<T>(row.logits, column));
+        if (x > place.value) {
+            place = {x, column};
+        }
+    }
+#pragma unroll 1
+    for (int distance = 16; distance > 0; distance /= 2) {
+        place.take(__shfl_xor_sync(0xffffffffu, place.value, distance), __shfl_xor_sync(0xffffffffu, place.column, distance));
+    }
+    if (threadIdx.x % 32 == 0) {
+        block.places[threadIdx.x / 32] = place;
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int i = 1; i < PORTABLE_WARPS; i++) {
+        place.take(block.places[i].value, block.places[i].column);
+    }
+    if (place.column >= 0) {
+        stats.maximum = place.value, stats.argmax = first_column + place.column;
+    }
 }
 
 /* ---- the sum ---- */
@@ -310,7 +336,7 @@ static __device__ __forceinline__ portable_sum sum_any_units(const portable_row<
         portable_sum sum = {sum_of_lanes<T>(e), 0.0f};
         if (has_moments) {
             const double reference = exponent_bits(sum.e) + REFERENCE_OF_BITS;
-            sum.moment = sum_of_lanes<T>(e * distance_of_any(y, exponential.power + reference)) * MOMENT_SCALE;
+            sum.moment = sum_of_lanes<T>(e * quern_row_distance(y, exponential.power + reference)) * MOMENT_SCALE;
         }
         mine = lane == i ? sum : mine;
     }
@@ -350,7 +376,7 @@ static __device__ __forceinline__ portable_sum sum_near_moments(const portable_r
                                                                 int64_t first) {
     constexpr int vector = portable_row<T>::vector, lanes = UNIT / vector, units = 32 / lanes;
     const int lane = threadIdx.x % 32;
-    const float rise = REFERENCE_OF_BITS + (float)exponential.power;
+    const float rise = REFERENCE_OF_BITS + (ROUND_TO_INTEGER - exponential.round);
     portable_sum mine = {0.0f, 0.0f};
 #pragma unroll 1
     for (int i = 0; i < lanes; i++) {
@@ -495,46 +521,31 @@ static __device__ __forceinline__ void add_label(const quern_cross_entropy_probl
     }
 }
 
-/* The stats of a row from its sum; by one thread. */
-template <class T>
-static __device__ __forceinline__ quern_row_stats stats_of_sum(const quern_cross_entropy_problem &problem,
-                                                               const portable_row<T> &row, float largest,
-                                                               const portable_sum &sum, double power) {
-    quern_row_stats stats = quern_row_nothing();
+/* The sum of a row, or for a shard, whose sums are nodes, their origin; by one thread. */
+static __device__ __forceinline__ void add_sums(const portable_range &range, float largest, const portable_sum &sum, double power,
+                                                quern_row_stats &stats) {
     if (largest == INFINITY_F32) {
-        stats.origin = 0, stats.others = (double)NAN;
-    } else {
+        stats.origin = range.nodes ? stats.origin : 0, stats.others = (double)NAN;
+    } else if (!range.nodes) {
         quern_row_set_others(&stats, quern_row_node_of(sum.e, power - QUERN_EXPONENTIAL_BIAS, sum.moment / (double)MOMENT_SCALE));
-    }
-    add_label(problem, row, stats);
-    quern_row_settle(&stats);
-    return stats;
-}
-
-/* Those of a shard, whose sums are nodes; by one thread. */
-template <class T>
-static __device__ __forceinline__ quern_row_stats stats_of_shard(const quern_cross_entropy_problem &problem,
-                                                                 const portable_row<T> &row, float largest, double power) {
-    quern_row_stats stats = quern_row_nothing();
-    if (largest == INFINITY_F32) {
-        stats.others = (double)NAN;
     } else if (largest > -INFINITY_F32) {
         stats.origin = quern_row_value_at(&power);
     }
-    add_label(problem, row, stats);
-    return stats;
+    if (!range.nodes) {
+        quern_row_settle(&stats);
+    }
 }
 
 /* What the gradient needs of them; by one thread.  The exponentials get the origin of the sums, or that of given stats. */
 template <class T>
 static __device__ __forceinline__ void prepare_gradient(const quern_cross_entropy_problem &problem, int64_t number,
                                                         const portable_row<T> &row, const quern_row_stats &stats,
-                                                        const struct quern_row_values &values, double of_sums, bool has_stats,
+                                                        const struct quern_row_values &values, bool has_stats,
                                                         portable_block &block) {
-    const struct quern_row_gradient gradient = quern_row_gradient(&problem, number, row.global_label, &stats, &values);
+    const struct quern_row_gradient gradient = quern_row_gradient(&problem, number, row.label + problem.first_column, &stats, &values);
     const bool has_origin = gradient.origin > -INFINITY_F64;
     const double of_row = has_origin ? quern_row_power(gradient.origin) : 0.0;
-    block.power = has_stats ? of_row : of_sums;
+    block.power = has_stats ? of_row : block.power;
     const double factor = has_origin ? quern_times_power(gradient.factor, block.power - of_row) : 0.0;
     block.kind = gradient.kind;
     block.factor = quern_factor_of(factor, fabs(factor), T::bytes == 4);
@@ -645,32 +656,40 @@ static __device__ __forceinline__ void skip_portable_row(const quern_cross_entro
     }
 }
 
-/* The stats of a row or a shard's part of it, in the first thread.  *power: of the exponentials.  By all threads. */
+/* The stats of a row or a shard's part of it, in the first thread.  By all threads. */
 template <class T>
 static __device__ __forceinline__ quern_row_stats sum_portable_row(const quern_cross_entropy_problem &problem, int64_t number,
-                                                                   const portable_row<T> &row, portable_block &block,
-                                                                   double &power) {
+                                                                   const portable_row<T> &row, portable_block &block) {
     const portable_range &range = block.range;
     if (threadIdx.x == 0) {
         block.range.set(problem, number);
     }
     const float largest = largest_other(row, block); /* all threads have met there */
     portable_sum sum = {0.0f, 0.0f};
-    power = fabsf(largest) < INFINITY_F32 ? quern_row_power(largest) : 0.0;
+    if (threadIdx.x == 0) {
+        block.largest = largest;
+        block.power = fabsf(largest) < INFINITY_F32 ? quern_row_power(largest) : 0.0;
+    }
+    __syncthreads();
     if (range.nodes) {
         clear_nodes(problem, range.nodes);
     }
     if (largest < INFINITY_F32) {
-        const portable_exponential exponential(power);
+        const portable_exponential exponential(block.power);
         sum = sum_of_row(row, exponential, block);
         if (range.nodes) {
             keep_shared_columns(row, exponential, range);
         }
     }
-    if (threadIdx.x != 0) {
-        return quern_row_nothing();
+    quern_row_stats stats = quern_row_nothing();
+    if (problem.argmax) {
+        find_argmax(row, block, problem.first_column, stats);
     }
-    return range.nodes ? stats_of_shard(problem, row, largest, power) : stats_of_sum(problem, row, largest, sum, power);
+    if (threadIdx.x == 0) {
+        add_label(problem, row, stats);
+        add_sums(range, block.largest, sum, block.power, stats);
+    }
+    return stats;
 }
 
 /* The row's stats or results, or none if its stats are given; sets what the gradient needs.  By all threads. */
@@ -678,8 +697,7 @@ template <class T>
 static __device__ __forceinline__ void take_portable_row(const quern_cross_entropy_problem &problem, int64_t number,
                                                          const portable_row<T> &row, portable_block &block) {
     const bool has_stats = problem.portable_bits == QUERN_PORTABLE_GRADIENT;
-    double power = 0.0;
-    const quern_row_stats stats = has_stats ? problem.stats[number] : sum_portable_row(problem, number, row, block, power);
+    const quern_row_stats stats = has_stats ? problem.stats[number] : sum_portable_row(problem, number, row, block);
     if (threadIdx.x != 0) {
         return;
     }
@@ -691,9 +709,9 @@ static __device__ __forceinline__ void take_portable_row(const quern_cross_entro
     }
     const struct quern_row_values values = quern_row_values(&problem, &stats);
     if (!has_stats) {
-        quern_row_finish(&problem, number, row.global_label, &stats, &values);
+        quern_row_finish(&problem, number, row.label + problem.first_column, &stats, &values);
     }
-    prepare_gradient(problem, number, row, stats, values, power, has_stats, block);
+    prepare_gradient(problem, number, row, stats, values, has_stats, block);
 }
 
 template <class T> static __device__ __forceinline__ void run_portable(const quern_cross_entropy_problem &problem) {
