@@ -415,7 +415,7 @@ typedef enum quern_reduction {
  */
 typedef enum quern_bits {
     QUERN_BITS_DEFAULT = 0,    /* the same from run to run on one kind of machine; the fastest */
-    QUERN_BITS_PORTABLE = 1    /* without softcap, label smoothing and the gradient of the entropy; on GPUs without entropy, argmax */
+    QUERN_BITS_PORTABLE = 1    /* without softcap, label smoothing and the gradient of the entropy */
 } quern_bits;
 
 /* How far the model's probabilities q are from soft targets t of given columns, in nats. */
