@@ -25,8 +25,8 @@ enum { QUERN_PORTABLE_DEGREE = 5 };
 #define QUERN_PORTABLE_TERMS {0x1p+0f, 0x1.fffff6p-1f, 0x1.fffdc6p-2f, 0x1.555a7ap-3f, 0x1.573a22p-5f, 0x1.0fa328p-7f}
 
 /*
- * sum * 2^power.  The sum is 0, NaN, or from 1 to 2.  The moment, an fp32 number times the same power, is the sum of e * (y - (power +
- * 2) * QUERN_LN_2_FLOAT), whose terms are all negative: so what vanishes in the sum vanishes in the moment.  0: it is not wanted.
+ * sum * 2^power.  The sum is 0, NaN, or from 1 to 2.  The moment, an fp32 number times the same power, is the sum of e * (y -
+ * (power + 2) * QUERN_LN_2_FLOAT), whose terms are all negative: what vanishes in the sum vanishes in it.  0: it is not wanted.
  */
 struct quern_row_node {
     double sum, power, moment;

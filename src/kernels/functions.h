@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * C that nvcc compiles for a GPU as well, with loops that stay loops where they are rare.  A GPU calls functions of numbers alone: with
- * others it would need a stack.
+ * C that nvcc compiles for a GPU as well, with loops that stay loops where they are rare.  A GPU calls functions of numbers alone:
+ * with others it would need a stack.
  */
 #ifdef __CUDACC__
 #define QUERN_FUNCTION static __device__ __forceinline__

@@ -344,11 +344,11 @@ static __device__ __forceinline__ portable_sum sum_any_units(const portable_row<
 }
 
 /*
- * The tree of a unit over some threads, which have a vector each.  At each level threads give half of their numbers and take the other
- * half of their partner's: so a level within a vector becomes one between the same partners, which comes behind all of the others.
+ * The tree of a unit over some threads, which have a vector each.  At each level threads give half of their numbers and take the
+ * other half of their partner's: so a level within a vector becomes one between the same partners, behind all of the others.
  */
 template <class T> static __device__ __forceinline__ float sum_of_vectors(const float (&x)[portable_row<T>::vector]) {
-    constexpr int apart = T::bytes == 2 ? 2 : 1, numbers = portable_row<T>::vector / apart, lanes = UNIT / portable_row<T>::vector;
+    constexpr int vector = portable_row<T>::vector, apart = T::bytes == 2 ? 2 : 1, numbers = vector / apart, lanes = UNIT / vector;
     constexpr int levels = T::bytes == 2 ? 4 : 5, of_lanes = lanes == 8 ? 3 : lanes / 2;
     static_assert(numbers * lanes == 1 << levels && lanes >= 2 && lanes <= 8, "a level for each halving");
     float sum[numbers];
@@ -481,7 +481,7 @@ static __device__ __forceinline__ portable_sum sum_of_row(const portable_row<T> 
     const int64_t begin = range.span.first_unit >> LEVELS_OF_BLOCK << LEVELS_OF_BLOCK;
     int count = 0;
     for (int64_t first = begin; first < range.span.end_unit; first += PORTABLE_THREADS) {
-        portable_sum *const of_warp = block.of_warp[first >> LEVELS_OF_BLOCK & 1]; /* the other one is read until the next barrier */
+        portable_sum *const of_warp = block.of_warp[first >> LEVELS_OF_BLOCK & 1]; /* the other is read until the next barrier */
         const int64_t unit = first + threadIdx.x, column = unit * UNIT - range.first_column;
         const bool is_here = unit >= range.span.first_unit && unit < range.span.end_unit;
         portable_sum sum = {0.0f, 0.0f};
@@ -542,7 +542,8 @@ static __device__ __forceinline__ void prepare_gradient(const quern_cross_entrop
                                                         const portable_row<T> &row, const quern_row_stats &stats,
                                                         const struct quern_row_values &values, bool has_stats,
                                                         portable_block &block) {
-    const struct quern_row_gradient gradient = quern_row_gradient(&problem, number, row.label + problem.first_column, &stats, &values);
+    const int64_t label = row.label + problem.first_column;
+    const struct quern_row_gradient gradient = quern_row_gradient(&problem, number, label, &stats, &values);
     const bool has_origin = gradient.origin > -INFINITY_F64;
     const double of_row = has_origin ? quern_row_power(gradient.origin) : 0.0;
     block.power = has_stats ? of_row : block.power;
