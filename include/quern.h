@@ -409,13 +409,13 @@ typedef enum quern_reduction {
 } quern_reduction;
 
 /*
- * Which results have the same bits everywhere.  With portable bits the loss, lse and log_prob of a row, and its gradient, depend on
- * its logits, its label and the options only: not on the machine, the instruction set, the threads, the other rows, or the steps
- * in which the call is made.  docs/numerics.md defines them, so that another library can give the same.
+ * Which results have the same bits everywhere.  With portable bits the loss, lse, log_prob and entropy of a row, and its gradient,
+ * depend on its logits, its label and the options only: not on the machine, the instruction set, the threads, the other rows, or the
+ * steps in which the call is made.  docs/numerics.md defines them, so that another library can give the same.
  */
 typedef enum quern_bits {
     QUERN_BITS_DEFAULT = 0,    /* the same from run to run on one kind of machine; the fastest */
-    QUERN_BITS_PORTABLE = 1    /* without softcap, label smoothing, entropy and its gradient; on GPUs without argmax */
+    QUERN_BITS_PORTABLE = 1    /* without softcap, label smoothing and the gradient of the entropy */
 } quern_bits;
 
 /* How far the model's probabilities q are from soft targets t of given columns, in nats. */
@@ -456,7 +456,8 @@ typedef struct quern_row_stats {
 /*
  * With portable bits the exponentials of a shard's part of a row, summed as far as it can do it alone: 464 bytes, which an engine may
  * move between ranks as they are.  All numbers are relative to the origin of the stats, times 2^60; -1 stands for what is not here.
- * docs/numerics.md defines units, and nodes, which are sums of 2^level units.
+ * docs/numerics.md defines units, and nodes, which are sums of 2^level units.  With the entropy a row has two of these: behind the
+ * sums their moments, each at the place of its sum, and the y of a column in the place of its exponential.
  */
 typedef struct quern_row_nodes {
     float first_unit[32];   /* the columns of a unit that began in another shard, by their place in it */
@@ -579,7 +580,8 @@ typedef struct quern_cross_entropy_args {
 
     quern_bits bits;                /* the same in all steps */
     quern_row_nodes *nodes;         /* portable bits of a shard: written by the stats step [rows], and read by the combine step
-                                       [shard_count, rows], in the order of its shards */
+                                       [shard_count, rows], in the order of its shards.  With entropy [rows, 2] and
+                                       [shard_count, rows, 2] */
 
     /*
      * The columns of each row with the largest logits, the largest first and of equal ones the lower first, and the log-probabilities
@@ -623,7 +625,7 @@ QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
  * Bytes of workspace that suffice on a CPU for each of the four functions below, with any arguments of up to so many rows and columns
  * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.  With
  * given columns add 4 * rows * (given_count + 2) + 128; with soft targets of all columns that, and rows * (32 + vocab / 1024) + threads *
- * (5 * vocab + 132096) + 128.
+ * (5 * vocab + 132096) + 128; with the entropy of a shard with portable bits 464 * rows * (vocab / 32768 + 1).
  */
 #define QUERN_CPU_WORKSPACE(rows, vocab, threads) \
     (INT64_C(512) + (rows) * (INT64_C(632) + (vocab) / 32768 * 564) + (threads) * (INT64_C(1024) + (vocab) * 5))
@@ -793,9 +795,9 @@ QUERN_API quern_status quern_blas_gemm(void *blas, const quern_gemm_args *args, 
  *
  * With shard_count the vocab is distributed over so many ranks: weight, bias, class_weights and their gradients have the columns
  * [first_column, first_column + vocab) of global_vocab.  For each chunk gather exchanges the stats of the rows, 64 bytes each, with
- * portable bits their nodes, 464 bytes each, and the lists of columns that are asked for, 12 * top_k + 4 * given_count bytes each.
- * Every rank gets the same loss and outputs of the rows, and adds its columns'
- * share to d_hidden: the engine sums d_hidden over the ranks.  All ranks need the same rows, labels, options, width, chunk_rows and
+ * portable bits their nodes, 464 bytes each and 464 more with the entropy, and the lists of columns that are asked for, 12 * top_k +
+ * 4 * given_count bytes each.  Every rank gets the same loss and outputs of the rows, and adds its columns' share to d_hidden: the
+ * engine sums d_hidden over the ranks.  All ranks need the same rows, labels, options, width, chunk_rows and
  * shard_count.  A rank whose call fails leaves the others in their gather, until that fails.
  */
 typedef struct quern_linear_cross_entropy_args {

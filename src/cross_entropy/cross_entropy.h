@@ -98,6 +98,8 @@ void quern_cross_entropy_list_ranges(const struct quern_cross_entropy_call *call
 
 /* Whether the steps exchange nodes beside stats: portable bits of shards. */
 bool quern_cross_entropy_has_nodes(const quern_cross_entropy_args *args);
+/* Of a row's nodes, and with the entropy of its moments behind them; 0: it has none. */
+size_t quern_cross_entropy_node_bytes(const quern_cross_entropy_args *args);
 
 /* The most shards of which buffers can hold what the steps exchange, and the largest of these buffers. */
 int64_t quern_cross_entropy_most_shards(const quern_cross_entropy_args *args, const char **largest);

@@ -170,18 +170,17 @@ static quern_status check_values(const quern_device *device, const quern_cross_e
 static bool has_divergence(const quern_cross_entropy_args *args) { return args->divergence || args->grad_divergence; }
 
 /* What has no portable bits. */
-static const char *without_portable_bits(const quern_device *device, const quern_cross_entropy_args *args) {
+static const char *without_portable_bits(const quern_cross_entropy_args *args) {
     if (args->softcap != 0) return "with a softcap";
     if (args->label_smoothing != 0) return "with label_smoothing";
     if (has_divergence(args)) return args->divergence ? "with divergence" : "with grad_divergence";
-    if (args->entropy || args->grad_entropy) return args->entropy ? "with entropy" : "with grad_entropy";
     if (args->grad && args->grad_dtype != args->logits_dtype) return "with an f32 gradient of 16-bit logits";
-    return device->kind != QUERN_CPU && args->argmax ? "with argmax on a GPU" : NULL;
+    return args->grad_entropy ? "with grad_entropy" : NULL;
 }
 
 static quern_status check_bits(const quern_device *device, const quern_cross_entropy_args *args) {
     quern_status status = quern_check_choice(device, "args.bits", (int)args->bits, QUERN_BITS_PORTABLE);
-    const char *without = args->bits == QUERN_BITS_PORTABLE ? without_portable_bits(device, args) : NULL;
+    const char *without = args->bits == QUERN_BITS_PORTABLE ? without_portable_bits(args) : NULL;
     if (status != QUERN_OK || !without) return status;
     return quern_fail(device, QUERN_NOT_SUPPORTED, "args.bits is %d %s: expected %d, QUERN_BITS_DEFAULT", (int)args->bits, without,
                       QUERN_BITS_DEFAULT);
@@ -189,6 +188,10 @@ static quern_status check_bits(const quern_device *device, const quern_cross_ent
 
 bool quern_cross_entropy_has_nodes(const quern_cross_entropy_args *args) {
     return args->bits == QUERN_BITS_PORTABLE && args->vocab != args->global_vocab;
+}
+
+size_t quern_cross_entropy_node_bytes(const quern_cross_entropy_args *args) {
+    return quern_cross_entropy_has_nodes(args) ? sizeof(quern_row_nodes) * (args->entropy ? 2 : 1) : 0;
 }
 
 static quern_status check_nodes(const quern_device *device, const quern_cross_entropy_args *args) {
@@ -319,7 +322,7 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
         {"args.log_prob", args->log_prob, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.entropy", args->entropy, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.argmax", args->argmax, rows * (int64_t)sizeof(int64_t), sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
-        {"args.nodes", args->nodes, shard_rows * (int64_t)sizeof(quern_row_nodes), sizeof(float), nodes, 0, STATS},
+        {"args.nodes", args->nodes, shard_rows * (int64_t)quern_cross_entropy_node_bytes(args), sizeof(float), nodes, 0, STATS},
         {"args.report", args->report, (int64_t)sizeof *args->report, sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
         {"args.top_ids", args->top_ids, top * integers, sizeof(int64_t), of_top, 0, of_top},
         {"args.top_log_probs", args->top_log_probs, top * floats, sizeof(float), of_top, 0, of_top},
@@ -376,7 +379,7 @@ int64_t quern_cross_entropy_most_shards(const quern_cross_entropy_args *args, co
         int64_t bytes;  /* of a row */
     } gathered[] = {
         {"shards", sizeof(quern_row_stats)},
-        {"args.nodes", quern_cross_entropy_has_nodes(args) ? sizeof(quern_row_nodes) : 0},
+        {"args.nodes", (int64_t)quern_cross_entropy_node_bytes(args)},
         {"args.shard_top_ids", args->top_k * (int64_t)sizeof(int64_t)},
         {"args.shard_given_logits", args->given_count * (int64_t)sizeof(float)},
     };

@@ -217,17 +217,20 @@ static void grow_over_parts(const struct quern_cross_entropy_problem *problem, i
                             quern_row_stats *stats) {
     for (int64_t part = 0; part < problem->part_count; part++) {
         const int64_t place = part * problem->rows + row;
-        quern_row_add_nodes(growth, &problem->part_nodes[place], &problem->parts[place]);
+        quern_row_add_nodes(growth, &problem->part_nodes[place * quern_row_nodes_of_row(problem)], &problem->parts[place]);
         quern_row_take(stats, &problem->parts[place]);
     }
 }
 
 /* Moves the columns of a unit that began in another shard from the first part to the shard. */
-static void move_first_unit(quern_row_nodes *part, const quern_row_stats *of_part, quern_row_nodes *shard, double power) {
+static void move_first_unit(quern_row_nodes *part, const quern_row_stats *of_part, quern_row_nodes *shard, double power,
+                            bool has_moments) {
     const double from = quern_row_origin_power(of_part);
     for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) {
         if (part->first_unit[i] == QUERN_NO_NODE) continue;
-        shard->first_unit[i] = quern_row_kept_node(quern_row_node_at(part->first_unit[i], from), power);
+        const struct quern_row_node column = quern_row_node_at(part->first_unit[i], from, 0);
+        shard->first_unit[i] = quern_row_kept_node(column.sum, column.power - power);
+        if (has_moments) shard[1].first_unit[i] = part[1].first_unit[i];
         part->first_unit[i] = QUERN_NO_NODE;
     }
 }
@@ -238,12 +241,14 @@ static quern_row_stats combine_nodes_of_parts(const struct quern_cross_entropy_p
     for (int64_t part = 0; part < problem->part_count; part++)
         stats.origin = fmax(stats.origin, problem->parts[part * problem->rows + row].origin);
     const double power = quern_row_origin_power(&stats);
-    quern_row_no_nodes(&problem->nodes[row]);
-    move_first_unit(&problem->part_nodes[row], &problem->parts[row], &problem->nodes[row], power);
-    quern_row_begin(&growth, problem->first_column, problem->logits_bytes);
+    const int64_t nodes_of_row = quern_row_nodes_of_row(problem);
+    quern_row_nodes *const nodes = &problem->nodes[row * nodes_of_row];
+    for (int64_t i = 0; i < nodes_of_row; i++) quern_row_no_nodes(nodes + i);
+    move_first_unit(&problem->part_nodes[row * nodes_of_row], &problem->parts[row], nodes, power, nodes_of_row > 1);
+    quern_row_begin(&growth, problem, problem->first_column);
     const int64_t first_unit = growth.tree.end;
     grow_over_parts(problem, row, &growth, &stats);
-    quern_row_keep_growth(&growth, first_unit, power, &problem->nodes[row], &stats);
+    quern_row_keep_growth(&growth, first_unit, power, nodes, &stats);
     return stats;
 }
 
@@ -251,23 +256,26 @@ static quern_row_stats combine_nodes_of_shards(const struct quern_cross_entropy_
     struct quern_row_growth growth;
     quern_row_stats stats = quern_row_nothing();
     if (quern_row_label(problem, row) < 0) return stats;
-    quern_row_begin(&growth, 0, problem->logits_bytes);
+    quern_row_begin(&growth, problem, 0);
     grow_over_parts(problem, row, &growth, &stats);
     quern_row_finish_growth(&growth, problem->global_vocab, &stats);
     return stats;
 }
 
-static quern_row_stats combine_row(const struct quern_cross_entropy_problem *problem, int64_t row) {
+/* What the steps have given as a shard of the whole vocab is settled. */
+static quern_row_stats combine_row(const struct quern_cross_entropy_problem *problem, int64_t row, bool is_settled) {
     if (problem->nodes) return combine_nodes_of_parts(problem, row);
     if (problem->part_nodes) return combine_nodes_of_shards(problem, row);
-    return problem->portable_bits ? combine_portable_parts(problem, row) : combine_parts(problem, row);
+    if (!problem->portable_bits) return combine_parts(problem, row);
+    return is_settled ? problem->parts[row] : combine_portable_parts(problem, row);
 }
 
 /* Combines the parts of each row, or its shards, in their order. */
 static void combine_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
     (void)scratch;
     const struct quern_cross_entropy_problem *problem = work->problem;
-    for (int64_t row = first; row < end; row++) problem->stats[row] = combine_row(problem, row);
+    for (int64_t row = first; row < end; row++)
+        problem->stats[row] = combine_row(problem, row, work->call->step == QUERN_STEP_COMBINE);
 }
 
 static void finish_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {

@@ -91,7 +91,7 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
     if (step != QUERN_STEP_GRADIENT) layout.stats = set_aside(&layout, sizeof(quern_row_stats) * rows);
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
     if (device->kind == QUERN_CPU && step == QUERN_STEP_STATS && quern_cross_entropy_has_nodes(args))
-        layout.part_nodes = set_aside(&layout, sizeof(quern_row_nodes) * rows * (size_t)parts);
+        layout.part_nodes = set_aside(&layout, quern_cross_entropy_node_bytes(args) * rows * (size_t)parts);
     if (may_have_slopes(step, args)) {
         layout.row_upstream = set_aside(&layout, sizeof(float) * rows);
         layout.own_logits = set_aside(&layout, sizeof(float) * rows * (size_t)(args->given_count + 1));

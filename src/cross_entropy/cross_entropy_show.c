@@ -16,7 +16,7 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const int64_t of_loss = args->grad_loss_stride, of_log_prob = args->grad_log_prob_stride;
     const int64_t of_entropy = args->grad_entropy_stride;
     const int64_t report = sizeof *args->report / sizeof(int64_t), stats = sizeof(quern_row_stats);
-    const int64_t node_bytes = sizeof(quern_row_nodes);
+    const int64_t node_bytes = (int64_t)quern_cross_entropy_node_bytes(args);
     const int64_t shard_rows = (call->step == QUERN_STEP_COMBINE ? call->shard_count : 1) * rows;
     const char *const nodes = quern_cross_entropy_has_nodes(args) ? "-oi--" : "-----";
     const int64_t top_k = args->top_k, given_count = args->given_count;
@@ -24,7 +24,8 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const int64_t of_divergence = args->grad_divergence_stride;
     const bool is_soft = args->soft_targets_dtype, is_later = args->grad_divergence && given_count && !is_soft;
     const struct quern_element of_soft = quern_element_of(is_soft ? args->soft_targets_dtype : QUERN_F32);
-    const char *const soft = !is_soft || !args->soft_targets ? "-----" : args->grad_divergence ? "i--i-" : args->divergence ? "i----" : "-----";
+    const bool has_soft = is_soft && args->soft_targets && (args->divergence || args->grad_divergence);
+    const char *const soft = !has_soft ? "-----" : args->grad_divergence ? "i--i-" : "i----";
     const char *const given = !given_count ? "-----" : is_later ? "oooi-" : "ooo--";
     const char *const given_ids = is_later ? "iiii-" : given_count ? "iii--" : "-----";
     const char *const targets = is_later ? "i-ii-" : args->divergence && !is_soft ? "i-i--" : "-----";

@@ -77,7 +77,7 @@ static struct workspace lay_out(const quern_device *device, int threads, const q
     const size_t ones = args->bias_dtype ? rows * sizeof(float) : 0, own = has_shards(args) ? rows : 0;
     const size_t ids = (size_t)args->loss.top_k * sizeof(int64_t), logits = (size_t)args->loss.top_k * sizeof(float);
     const size_t given = (size_t)args->loss.given_count * sizeof(float);
-    const size_t node = quern_cross_entropy_has_nodes(&args->loss) ? sizeof(quern_row_nodes) : 0;
+    const size_t node = quern_cross_entropy_node_bytes(&args->loss);
     const enum quern_cross_entropy_step step = has_shards(args) ? QUERN_STEP_COMBINE : QUERN_STEP_WHOLE;
     const bool has_sums = quern_linear_cross_entropy_has_sums(args);
     struct workspace layout = {0};
@@ -188,7 +188,7 @@ static quern_status gather_all(const struct linear_call *call, int64_t rows) {
         size_t mine, all, bytes;
     } parts[] = {
         {offsets->stats, offsets->shards, sizeof(quern_row_stats)},
-        {offsets->nodes, offsets->shard_nodes, quern_cross_entropy_has_nodes(loss) ? sizeof(quern_row_nodes) : 0},
+        {offsets->nodes, offsets->shard_nodes, quern_cross_entropy_node_bytes(loss)},
         {offsets->own_ids, offsets->shard_ids, (size_t)loss->top_k * sizeof(int64_t)},
         {offsets->own_logits, offsets->shard_logits, (size_t)loss->top_k * sizeof(float)},
         {offsets->own_given, offsets->given_logits, (size_t)loss->given_count * sizeof(float)},

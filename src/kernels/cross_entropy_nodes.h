@@ -43,6 +43,11 @@ QUERN_LARGE_FUNCTION void quern_row_no_nodes(quern_row_nodes *nodes) {
     for (size_t i = 0; i < sizeof *nodes / sizeof *numbers; i++) numbers[i] = QUERN_NO_NODE;
 }
 
+/* With the entropy a row has two: sums and, behind them, moments, which stand at the places of their sums. */
+QUERN_FUNCTION int64_t quern_row_nodes_of_row(const struct quern_cross_entropy_problem *problem) {
+    return problem->wants_moment ? 2 : 1;
+}
+
 /* The place of a node of this level that begins with the unit. */
 QUERN_FUNCTION float *quern_row_slot(quern_row_nodes *nodes, int64_t unit, int level) {
     return (unit >> level & 1 ? nodes->right_nodes : nodes->left_nodes) + level;
@@ -53,37 +58,65 @@ QUERN_FUNCTION float *quern_row_slot(quern_row_nodes *nodes, int64_t unit, int l
 /* The nodes of ranges that follow each other. */
 struct quern_row_growth {
     struct quern_row_tree tree;
-    struct quern_row_node unit[QUERN_UNIT_COLUMNS];  /* of one that is shared, its columns so far */
+    struct quern_row_node unit[QUERN_UNIT_COLUMNS];  /* of one that is shared, its columns so far, whose moments are y */
+    float terms[QUERN_UNIT_COLUMNS];   /* of a sum over them */
     bool is_open;                      /* there are some */
     bool is_wrong;                     /* the nodes do not follow each other */
     int64_t next_place;                /* of the next column in a shared unit */
     bool neighbours_first;             /* 16-bit logits: the first level of a unit's tree joins neighbours */
+    bool has_moments;
 };
 
 QUERN_FUNCTION void quern_row_open(struct quern_row_growth *growth, int64_t place) {
     QUERN_ROLLED
-    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) growth->unit[i].sum = 0, growth->unit[i].power = 0;
+    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) growth->unit[i].sum = growth->unit[i].power = growth->unit[i].moment = 0;
     growth->is_open = place > 0, growth->next_place = place;
 }
 
-QUERN_FUNCTION void quern_row_begin(struct quern_row_growth *growth, int64_t first_column, int64_t logits_bytes) {
+QUERN_FUNCTION void quern_row_begin(struct quern_row_growth *growth, const struct quern_cross_entropy_problem *problem,
+                                    int64_t first_column) {
     growth->tree.end = (first_column + QUERN_UNIT_COLUMNS - 1) / QUERN_UNIT_COLUMNS, growth->tree.count = 0;
-    growth->is_wrong = false, growth->neighbours_first = logits_bytes == 2;
+    growth->is_wrong = false, growth->neighbours_first = problem->logits_bytes == 2;
+    growth->has_moments = problem->wants_moment;
     quern_row_open(growth, 0);
 }
 
-/* The columns of the unit, added as numbers in one origin are.  They are overwritten. */
-QUERN_LARGE_FUNCTION struct quern_row_node quern_row_join_unit(struct quern_row_growth *growth) {
-    struct quern_row_node *const unit = growth->unit;
+/* The tree of a unit over its terms, which are overwritten. */
+QUERN_LARGE_FUNCTION float quern_row_sum_terms(struct quern_row_growth *growth) {
+    float *const terms = growth->terms;
     const int all = QUERN_UNIT_COLUMNS / 2;
     bool neighbours = growth->neighbours_first;
     QUERN_ROLLED
     for (int half = all; half > 0; half /= 2, neighbours = false) {
         QUERN_ROLLED
-        for (int i = 0; i < half; i++)
-            unit[i] = quern_row_join(unit[neighbours ? 2 * i : i], unit[neighbours ? 2 * i + 1 : i + half]);
+        for (int i = 0; i < half; i++) terms[i] = terms[neighbours ? 2 * i : i] + terms[neighbours ? 2 * i + 1 : i + half];
     }
-    return unit[0];
+    return terms[0];
+}
+
+/* The columns of the unit in the origin of the largest.  A second pass has their moments, relative to the sum. */
+QUERN_LARGE_FUNCTION struct quern_row_node quern_row_join_unit(struct quern_row_growth *growth) {
+    struct quern_row_node node = {0, 0, 0};
+    const int passes = growth->has_moments ? 2 : 1;
+    bool is_empty = true;
+    QUERN_ROLLED
+    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) {
+        if (growth->unit[i].sum == 0 || !(is_empty || growth->unit[i].power > node.power)) continue;
+        node.power = growth->unit[i].power, is_empty = false;
+    }
+    QUERN_ROLLED
+    for (int pass = 0; pass < passes; pass++) {
+        QUERN_ROLLED
+        for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) {
+            const struct quern_row_node column = growth->unit[i];
+            const float e = (float)quern_times_power(column.sum, column.power - node.power);
+            growth->terms[i] = pass ? e * quern_row_distance((float)column.moment, node.power + QUERN_MOMENT_RISE) : e;
+        }
+        const float sum = quern_row_sum_terms(growth);
+        if (pass) node.moment = (double)sum;
+        else node = quern_row_node_of((double)sum, node.power, 0);
+    }
+    return node;
 }
 
 QUERN_FUNCTION void quern_row_close(struct quern_row_growth *growth) {
@@ -92,51 +125,54 @@ QUERN_FUNCTION void quern_row_close(struct quern_row_growth *growth) {
     quern_row_open(growth, 0);
 }
 
-QUERN_FUNCTION struct quern_row_node quern_row_node_at(float kept, double power) {
-    const struct quern_row_node node = quern_row_node_of((double)kept, power);
-    return node.sum > 0 ? quern_row_node_of(node.sum, node.power - QUERN_NODE_BIAS) : node;
+QUERN_FUNCTION struct quern_row_node quern_row_node_at(float kept, double power, float moment) {
+    return quern_row_node_of((double)kept, power - QUERN_NODE_BIAS, (double)moment);
 }
 
-/* Adds a column of a shared unit. */
-QUERN_FUNCTION void quern_row_add_column(struct quern_row_growth *growth, float kept, double power, int place) {
+/* Adds a column of a shared unit, and its y for the moment. */
+QUERN_FUNCTION void quern_row_add_column(struct quern_row_growth *growth, float kept, double power, float y, int place) {
     if (kept == QUERN_NO_NODE) return;
     if (place != growth->next_place) growth->is_wrong = true;
-    growth->unit[place] = quern_row_node_at(kept, power);
+    growth->unit[place] = quern_row_node_at(kept, power, 0);
+    growth->unit[place].moment = (double)y;
     growth->is_open = true, growth->next_place = place + 1;
 }
 
 /* Nodes that another process wrote may have any value.  An aligned one finds room: levels rise once and fall once. */
-QUERN_FUNCTION void quern_row_add_node(struct quern_row_growth *growth, float kept, double power, int level) {
+QUERN_FUNCTION void quern_row_add_node(struct quern_row_growth *growth, float kept, double power, float moment,
+                                       int level) {
     if (kept == QUERN_NO_NODE) return;
     if (growth->is_open || growth->tree.end & ((INT64_C(1) << level) - 1)) growth->is_wrong = true;
-    else quern_row_grow(&growth->tree, quern_row_node_at(kept, power), level);
+    else quern_row_grow(&growth->tree, quern_row_node_at(kept, power, moment), level);
 }
 
 QUERN_FUNCTION double quern_row_origin_power(const quern_row_stats *stats) {
     return fabs(stats->origin) < INFINITY ? quern_row_power(stats->origin) : 0;
 }
 
-/* Adds the next range. */
+/* Adds the next range.  Behind its nodes are their moments, if there are any. */
 QUERN_LARGE_FUNCTION void quern_row_add_nodes(struct quern_row_growth *growth, const quern_row_nodes *nodes,
                                               const quern_row_stats *stats) {
     const double power = quern_row_origin_power(stats);
-    const int levels = QUERN_NODE_LEVELS;
+    const int levels = QUERN_NODE_LEVELS, units = QUERN_UNIT_COLUMNS;
+    const float *const kept = nodes->first_unit;
+    const float *const moments = growth->has_moments ? nodes[1].first_unit : NULL;
     if (isnan(stats->others) || isnan(stats->origin) || stats->origin == (double)INFINITY) growth->is_wrong = true;
     QUERN_ROLLED
-    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) quern_row_add_column(growth, nodes->first_unit[i], power, i);
-    if (growth->next_place == QUERN_UNIT_COLUMNS) quern_row_close(growth);
-    QUERN_ROLLED
-    for (int i = 0; i < 2 * levels; i++) {
-        const int level = i < levels ? i : 2 * levels - 1 - i;
-        quern_row_add_node(growth, i < levels ? nodes->right_nodes[level] : nodes->left_nodes[level], power, level);
+    for (int i = 0; i < 2 * (levels + units); i++) {
+        const int node = i - units;
+        const int level = node < levels ? node : 2 * levels - 1 - node;                       /* they rise and fall */
+        const int place = node >= levels && node < 2 * levels ? units + levels + level : i;
+        const float moment = moments ? moments[place] : 0;
+        if (node >= 0 && node < 2 * levels) quern_row_add_node(growth, kept[place], power, moment, level);
+        else quern_row_add_column(growth, kept[place], power, moment, node < 0 ? i : node - 2 * levels);
+        if (i == units - 1 && growth->next_place == units) quern_row_close(growth);
     }
-    QUERN_ROLLED
-    for (int i = 0; i < QUERN_UNIT_COLUMNS; i++) quern_row_add_column(growth, nodes->last_unit[i], power, i);
     if (growth->next_place == QUERN_UNIT_COLUMNS) growth->is_wrong = true;
 }
 
-QUERN_FUNCTION float quern_row_kept_node(struct quern_row_node node, double power) {
-    return (float)quern_times_power(node.sum, node.power - power + QUERN_NODE_BIAS);
+QUERN_FUNCTION float quern_row_kept_node(double sum, double above) {
+    return (float)quern_times_power(sum, above + QUERN_NODE_BIAS);
 }
 
 /* The nodes of the ranges but for the columns of the first unit, and their stats, relative to the power of an origin. */
@@ -144,12 +180,17 @@ QUERN_FUNCTION void quern_row_keep_growth(const struct quern_row_growth *growth,
                                           quern_row_nodes *nodes, quern_row_stats *stats) {
     const struct quern_row_node root = quern_row_root(&growth->tree);
     for (int i = 0; i < growth->tree.count; i++) {
+        const struct quern_row_node node = growth->tree.nodes[i];
         const int level = growth->tree.levels[i];
-        *quern_row_slot(nodes, first_unit, level) = quern_row_kept_node(growth->tree.nodes[i], power);
+        *quern_row_slot(nodes, first_unit, level) = quern_row_kept_node(node.sum, node.power - power);
+        if (growth->has_moments)
+            *quern_row_slot(nodes + 1, first_unit, level) = quern_row_kept_node(node.moment, node.power - power);
         first_unit += INT64_C(1) << level;
     }
-    for (int64_t i = 0; growth->is_open && i < growth->next_place; i++)
-        nodes->last_unit[i] = quern_row_kept_node(growth->unit[i], power);
+    for (int64_t i = 0; growth->is_open && i < growth->next_place; i++) {
+        nodes->last_unit[i] = quern_row_kept_node(growth->unit[i].sum, growth->unit[i].power - power);
+        if (growth->has_moments) nodes[1].last_unit[i] = (float)growth->unit[i].moment;
+    }
     stats->others = growth->is_wrong || isnan(root.sum) ? (double)NAN : 0;
 }
 

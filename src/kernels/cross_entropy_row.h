@@ -146,36 +146,37 @@ QUERN_FUNCTION double quern_row_loss(const struct quern_cross_entropy_problem *p
            quern_row_product((double)problem->z_loss, lse * lse);
 }
 
-QUERN_FUNCTION double quern_row_entropy(const quern_row_stats *stats, const struct quern_row_values *values) {
-    const double of_label = quern_row_product(values->label, (double)stats->label_value - stats->origin);
-    const double entropy = values->log_sum - (stats->moment + of_label) / values->sum;
+/* With portable bits the label's y is no origin: its distance must not cancel in a confident row. */
+QUERN_FUNCTION double quern_row_entropy(const struct quern_cross_entropy_problem *problem, const quern_row_stats *stats,
+                                       const struct quern_row_values *values) {
+    const double distance = (double)stats->label_value - stats->origin;
+    const bool is_confident = QUERN_HAS_PORTABLE_BITS(problem) && values->label >= stats->others;
+    const double entropy = is_confident
+                               ? values->of_label + (distance * stats->others - stats->moment) / values->sum
+                               : values->log_sum - (stats->moment + quern_row_product(values->label, distance)) / values->sum;
     return entropy < 0 ? 0 : entropy;
-}
-
-QUERN_FUNCTION void quern_row_write(const struct quern_cross_entropy_problem *problem, int64_t row, double loss, double lse,
-                                   double log_prob, double entropy, int64_t argmax) {
-    if (problem->row_loss) problem->row_loss[row] = (float)loss;
-    if (problem->lse) problem->lse[row] = (float)lse;
-    if (problem->log_prob) problem->log_prob[row] = (float)log_prob;
-    if (problem->entropy) problem->entropy[row] = (float)entropy;
-    if (problem->argmax) problem->argmax[row] = argmax;
 }
 
 /* Writes the outputs of a row from its sums, their values and its label, which is -1 for a skipped row. */
 QUERN_FUNCTION void quern_row_finish(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t label,
                                     const quern_row_stats *stats, const struct quern_row_values *values) {
-    if (label < 0) {
-        quern_row_write(problem, row, 0, 0, 0, 0, -1);
-    } else if (values->is_infinite) {
+    double loss = 0, lse = 0, log_prob = 0, entropy = 0;
+    int64_t argmax = -1;
+    if (label >= 0 && values->is_infinite) {
         if (problem->report) QUERN_ADD_ONE(&problem->report->infinite_rows);
-        quern_row_write(problem, row, (double)INFINITY, (double)-INFINITY, (double)-INFINITY, 0, -1);
-    } else if (isnan(values->sum)) {
-        quern_row_write(problem, row, (double)NAN, (double)NAN, (double)NAN, (double)NAN, -1);
-    } else {
-        quern_row_write(problem, row, quern_row_loss(problem, stats, values), stats->origin + values->log_sum,
-                        0 - values->of_label,
-                        problem->entropy ? quern_row_entropy(stats, values) : 0, stats->argmax);
+        loss = (double)INFINITY, lse = log_prob = (double)-INFINITY;
+    } else if (label >= 0 && isnan(values->sum)) {
+        loss = lse = log_prob = entropy = (double)NAN;
+    } else if (label >= 0) {
+        loss = quern_row_loss(problem, stats, values);
+        lse = stats->origin + values->log_sum, log_prob = 0 - values->of_label, argmax = stats->argmax;
+        if (problem->entropy) entropy = quern_row_entropy(problem, stats, values);
     }
+    if (problem->row_loss) problem->row_loss[row] = (float)loss;
+    if (problem->lse) problem->lse[row] = (float)lse;
+    if (problem->log_prob) problem->log_prob[row] = (float)log_prob;
+    if (problem->entropy) problem->entropy[row] = (float)entropy;
+    if (problem->argmax) problem->argmax[row] = argmax;
 }
 
 /* ---- the gradient ---- */

@@ -9,14 +9,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* C that nvcc compiles for a GPU as well: without calls, and with loops that stay loops where they are rare. */
+/*
+ * C that nvcc compiles for a GPU as well, with loops that stay loops where they are rare.  A GPU calls functions of numbers alone:
+ * with others it would need a stack.
+ */
 #ifdef __CUDACC__
 #define QUERN_FUNCTION static __device__ __forceinline__
 #define QUERN_LARGE_FUNCTION QUERN_FUNCTION
+#define QUERN_NUMBER_FUNCTION static __device__ __noinline__
 #define QUERN_ROLLED _Pragma("unroll 1")
 #else
 #define QUERN_FUNCTION static inline
 #define QUERN_LARGE_FUNCTION static __attribute__((noinline, unused))
+#define QUERN_NUMBER_FUNCTION QUERN_LARGE_FUNCTION
 #define QUERN_ROLLED
 #endif
 
@@ -42,14 +47,14 @@ QUERN_FUNCTION double quern_nearest(double x) {
 }
 
 /* x * 2^power, for integers.  Exact, unless the result is subnormal or beyond all doubles. */
-QUERN_LARGE_FUNCTION double quern_times_power(double x, double power) {
+QUERN_NUMBER_FUNCTION double quern_times_power(double x, double power) {
     const int whole = (int)(power > 2200 ? 2200 : power < -2200 ? -2200 : power), third = whole / 3;
     const double factor = quern_from_bits((uint64_t)(1023 + third) << 52);
     return x * factor * factor * quern_from_bits((uint64_t)(1023 + whole - 2 * third) << 52);
 }
 
 /* Errors below a unit in the last place: r^14 / 14! is below 2^-57. */
-QUERN_LARGE_FUNCTION double quern_fixed_exp(double x) {
+QUERN_NUMBER_FUNCTION double quern_fixed_exp(double x) {
     static const double inverses[] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
                                       1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
     if (!(x < 710)) return x < INFINITY ? INFINITY : x;
@@ -66,7 +71,7 @@ QUERN_LARGE_FUNCTION double quern_fixed_exp(double x) {
 }
 
 /* x = 2^power * m with m from sqrt(1/2) to sqrt(2), and log m = 2 atanh f with f = (m - 1) / (m + 1).  f^22 is below 2^-55. */
-QUERN_LARGE_FUNCTION double quern_fixed_log(double x) {
+QUERN_NUMBER_FUNCTION double quern_fixed_log(double x) {
     if (!(x > 0)) return x == 0 ? -INFINITY : NAN;
     if (!(x < INFINITY)) return x;
     double power = 0;
@@ -90,7 +95,7 @@ QUERN_LARGE_FUNCTION double quern_fixed_log(double x) {
 }
 
 /* For x >= 0.  u = 1 + x is rounded, and log u times x / (u - 1) corrects that (Kahan). */
-QUERN_LARGE_FUNCTION double quern_fixed_log1p(double x) {
+QUERN_NUMBER_FUNCTION double quern_fixed_log1p(double x) {
     const double u = 1 + x;
     if (u == 1 || !(u < INFINITY)) return x;
     return quern_fixed_log(u) * (x / (u - 1));

@@ -12,6 +12,9 @@ struct buffers {
     struct buffer shards, nodes;  /* [shards, rows]; empty when there are none */
 };
 
+/* Of a row of each shard: sums and, for the entropy, moments. */
+static int64_t nodes_of_row(const struct cross_entropy_case *c) { return c->outputs & WANT_ENTROPY ? 2 : 1; }
+
 static size_t size_where(bool wanted, int64_t count, size_t element) { return wanted ? (size_t)count * element : 0; }
 
 static void open_inputs(const struct test_device *device, const struct cross_entropy_case *c,
@@ -43,7 +46,8 @@ static void open_outputs(const struct test_device *device, const struct cross_en
     buffer_open(&b->stats, device, size_where(stats, c->rows, sizeof(quern_row_stats)), of_wide, NULL);
     buffer_open(&b->report, device, sizeof(quern_cross_entropy_report), of_wide, NULL);
     buffer_open(&b->shards, device, (size_t)(c->rows * c->shards) * sizeof(quern_row_stats), of_wide, NULL);
-    buffer_open(&b->nodes, device, c->portable ? (size_t)(c->rows * c->shards) * sizeof(quern_row_nodes) : 0, of_floats, NULL);
+    buffer_open(&b->nodes, device, c->portable ? (size_t)(nodes_of_row(c) * c->rows * c->shards) * sizeof(quern_row_nodes) : 0,
+                of_floats, NULL);
 }
 
 static void close_buffers(struct buffers *b) {
@@ -213,7 +217,7 @@ static void run_in_steps(struct step *step, const quern_cross_entropy_args *all,
     for (int s = 0; s < step->shard_count; s++) {
         quern_cross_entropy_args own = args[s];
         own.stats = (quern_row_stats *)b->shards.data + s * c->rows;
-        if (c->portable) own.nodes = (quern_row_nodes *)b->nodes.data + s * c->rows;
+        if (c->portable) own.nodes = (quern_row_nodes *)b->nodes.data + nodes_of_row(c) * s * c->rows;
         run(step, stats, &own);
     }
     check(holds_pattern(buffer_read(&b->loss), b->loss.bytes) && holds_pattern(buffer_read(&b->report), b->report.bytes),

@@ -89,11 +89,9 @@ void cross_entropy_add_options(struct cross_entropy_case *c, const struct quern_
 }
 
 void cross_entropy_make_portable(struct cross_entropy_case *c) {
-    const bool on_cpu = test_kind() == QUERN_CPU;
     c->portable = true;
     c->softcap = c->label_smoothing = 0;
     c->wide_grad = false;
-    c->outputs &= ~(unsigned)(WANT_ENTROPY | (on_cpu ? 0 : WANT_ARGMAX));
 }
 
 int64_t cross_entropy_part_columns(quern_dtype logits) {

@@ -141,7 +141,8 @@ ROWS(argmax, int64_t)
 ROWS(stats, quern_row_stats)
 /* The combine step reads nodes and lists of all shards, whose number the fuzzer keeps below this. */
 enum { MOST_SHARDS_OF_NODES = 16 };
-EXTENT(quern_cross_entropy_args, nodes, memory(times(times(MOST_SHARDS_OF_NODES, a->rows), sizeof(quern_row_nodes))))
+EXTENT(quern_cross_entropy_args, nodes,
+       memory(times(times(MOST_SHARDS_OF_NODES, a->rows), (a->entropy ? 2 : 1) * sizeof(quern_row_nodes))))
 ROWS(inverse_temperatures, float)
 #define LIST(field, lists, count, pointee) EXTENT(quern_cross_entropy_args, field, \
     memory(times(times(times(lists, a->rows), a->count), sizeof(pointee))))

@@ -354,7 +354,9 @@ def test_portable_bits():
     compiled, of_compiled = results(logits, labels, upstream, torch.compile(quern.torch.cross_entropy, fullgraph=True))
     assert torch.equal(compiled, losses) and torch.equal(of_compiled, grad)
     raises(NotImplementedError, "softcap", lambda: quern.torch.cross_entropy(logits, labels, softcap=5.0, portable=True))
-    raises(NotImplementedError, "outputs=True", lambda: quern.torch.cross_entropy(logits, labels, outputs=True, portable=True))
+    _, outputs = quern.torch.cross_entropy(logits, labels, outputs=True, portable=True)
+    _, alone = quern.torch.cross_entropy(logits[17:18], labels[17:18], outputs=True, portable=True)
+    assert torch.equal(alone.entropy, outputs.entropy[17:18]) and torch.equal(alone.argmax, outputs.argmax[17:18])
 
 
 def test_operators_refuse_what_they_could_read_beyond():

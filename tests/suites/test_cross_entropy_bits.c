@@ -27,6 +27,10 @@ static bool has_all_options(const struct quern_kernel *row) {
     return row->target.kind == QUERN_CUDA || row->key.cross_entropy.full;
 }
 
+static unsigned outputs_of(const struct quern_kernel *row) {
+    return has_all_options(row) ? WANT_EVERYTHING : WANT_WHAT_IS_FREE;
+}
+
 static void for_each_portable_row(cross_entropy_row_test *body) {
     int rows = 0;
     for (const struct quern_kernel *row = next_row(quern_cross_entropy_kernels, NULL); row;
@@ -105,11 +109,13 @@ static void fill_bits_case(const struct cross_entropy_case *c, const struct bits
     }
 }
 
-static uint64_t hash_of(const struct test_device *device, const struct bits_case *of, quern_dtype logits, int shards) {
+/* entropies: NULL without them, else the hash so far. */
+static uint64_t hash_of(const struct test_device *device, const struct bits_case *of, quern_dtype logits, int shards,
+                        uint64_t *entropies) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = logits, .rows = BITS_ROWS, .vocab = of->vocab);
     c.portable = true;
     c.shards = shards, c.split = (uint64_t)of->vocab;
-    c.outputs = WANT_LSE | WANT_LOG_PROB;
+    c.outputs = WANT_LSE | WANT_LOG_PROB | (entropies ? WANT_ENTROPY : 0);
     c.inverse_temperature = of->inverse_temperature;
     c.z_loss = of->center < -1e30 ? 0 : 0x1p-10f;
     OPEN_INPUTS(inputs, &c);
@@ -119,6 +125,7 @@ static uint64_t hash_of(const struct test_device *device, const struct bits_case
     uint64_t hash = fnv1a(14695981039346656037u, outputs.loss, sizeof(float[BITS_ROWS]));
     hash = fnv1a(hash, outputs.lse, sizeof(float[BITS_ROWS]));
     hash = fnv1a(hash, outputs.log_prob, sizeof(float[BITS_ROWS]));
+    if (entropies) *entropies = fnv1a(*entropies, outputs.entropy, sizeof(float[BITS_ROWS]));
     return fnv1a(hash, outputs.grad, (size_t)cross_entropy_grad_bytes(&c));
 }
 
@@ -132,11 +139,29 @@ TEST_PORTABLE_ROWS(cross_entropy_bits, are_the_known_ones) {
         const uint64_t expected = cases[k].hashes[logits == QUERN_F32 ? 0 : logits == QUERN_F16 ? 1 : 2];
         const int most = (int)(1 + 7 * k % MOST_SHARDS);
         for (int shards = 0; shards <= most; shards += most) {
-            const uint64_t hash = hash_of(device, &cases[k], logits, shards);
+            const uint64_t hash = hash_of(device, &cases[k], logits, shards, NULL);
             check(hash == expected, "case %zu of %s has 0x%016llX over %d shards", k, quern_dtype_name(logits),
                   (unsigned long long)hash, shards);
         }
     }
+}
+
+/* Those of the entropies, whose request leaves the bits of the others. */
+TEST_PORTABLE_ROWS(cross_entropy_bits, of_entropies_are_the_known_ones) {
+    static const uint64_t expected[] = {0x28937FD013A939AE, 0x9BDC78BF2C98DCD0, 0x6C43E5AC9BAF9406};  /* of f32, f16 and bf16 */
+    const quern_dtype logits = row->key.cross_entropy.logits;
+    if (!(outputs_of(row) & WANT_ENTROPY) || (logits != QUERN_F32 && logits != QUERN_F16 && logits != QUERN_BF16)) return;
+    const int dtype = logits == QUERN_F32 ? 0 : logits == QUERN_F16 ? 1 : 2;
+    uint64_t whole = 0, shared = 0;
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        if (logits == QUERN_F16 && cases[k].center * cases[k].center > 1e9) continue;
+        const uint64_t hash = hash_of(device, &cases[k], logits, 0, &whole);
+        check(hash == cases[k].hashes[dtype], "case %zu of %s with its entropies has 0x%016llX", k, quern_dtype_name(logits),
+              (unsigned long long)hash);
+        hash_of(device, &cases[k], logits, (int)(1 + 7 * k % MOST_SHARDS), &shared);
+    }
+    check(whole == expected[dtype] && shared == whole, "entropies of %s have 0x%016llX, over shards 0x%016llX",
+          quern_dtype_name(logits), (unsigned long long)whole, (unsigned long long)shared);
 }
 
 /* The case of the library's own. */
@@ -181,8 +206,10 @@ Test(cross_entropy_bits, refuse_what_has_none) {
     args.global_vocab = (INT64_C(1) << 31) + 1;
     check_refused_steps(&device, &args, 1, QUERN_INVALID_SHAPE, "for a shard with portable bits: expected at most 2147483648");
     args.global_vocab = 0;
-    args.argmax = (int64_t *)(uintptr_t)4096;
-    if (device.kind != QUERN_CPU) check_refused_steps(&device, &args, 1, QUERN_NOT_SUPPORTED, "with argmax on a GPU");
+    args.softcap = 5;
+    check_refused_steps(&device, &args, 1, QUERN_NOT_SUPPORTED, "with a softcap");
+    args.softcap = 0, args.grad_entropy = (const float *)(uintptr_t)4096;
+    check_refused_steps(&device, &args, 1, QUERN_NOT_SUPPORTED, "with grad_entropy");
 }
 
 /* ---- divisions of a call ---- */
@@ -221,7 +248,7 @@ TEST_PORTABLE_ROWS(cross_entropy_bits, are_those_of_every_division) {
     for (size_t i = 0; i < COUNT(shapes); i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = shapes[i][0],
                                                          .vocab = shapes[i][1], .spread = i % 2 ? 40 : 4, .portable = true);
-        c.outputs = WANT_WHAT_IS_FREE | (row->key.cross_entropy.full ? WANT_ARGMAX : 0);
+        c.outputs = outputs_of(row);
         c.has_temperatures = has_all_options(row);
         check_ways(device, c);
     }
@@ -245,7 +272,7 @@ TEST_PORTABLE_ROWS(cross_entropy_bits, are_those_of_shards_cut_anywhere) {
     for (size_t i = 0; i < COUNT(vocabs); i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 5, .seed = i,
                                                          .vocab = vocabs[i], .spread = i % 2 ? 40 : 4, .portable = true);
-        c.outputs = WANT_WHAT_IS_FREE;
+        c.outputs = outputs_of(row);
         c.has_temperatures = has_all_options(row) && i % 3 == 0;
         c.ignored_every = i == 4 ? 2 : 0;
         check_cuts(device, c, vocabs[i] < 10000 ? 16 : 5);

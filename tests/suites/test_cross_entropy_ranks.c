@@ -16,7 +16,7 @@ enum { ROWS = 5, VOCAB = 3001, MOST_SHARDS = 4 };
 static const int64_t cuts[][MOST_SHARDS + 1] = {{0}, {0, VOCAB}, {0, 1777, VOCAB}, {0}, {0, 5, 1003, 1009, VOCAB}};
 
 struct results {
-    float loss[ROWS], log_prob[ROWS], lse[ROWS], grad[ROWS][VOCAB];
+    float loss[ROWS], log_prob[ROWS], lse[ROWS], entropy[ROWS], grad[ROWS][VOCAB];
 };
 
 static void set_inputs(float logits[ROWS][VOCAB], int64_t labels[ROWS]) {
@@ -30,7 +30,7 @@ static quern_cross_entropy_args args_of(float logits[ROWS][VOCAB], const int64_t
     quern_cross_entropy_args args = CROSS_ENTROPY_ARGS(.logits_dtype = QUERN_F32, .labels_dtype = QUERN_INT64, .rows = ROWS,
                                                        .vocab = VOCAB, .logits = logits, .labels = labels);
     args.bits = QUERN_BITS_PORTABLE, args.z_loss = 0.01f;
-    args.loss = results->loss, args.log_prob = results->log_prob, args.lse = results->lse;
+    args.loss = results->loss, args.log_prob = results->log_prob, args.lse = results->lse, args.entropy = results->entropy;
     args.grad = results->grad, args.logits_stride = args.grad_stride = VOCAB;
     return args;
 }
@@ -60,6 +60,7 @@ static void check_results(struct rank *rank, const struct results *found, const 
     check_equal(rank, found->loss, expected->loss, sizeof found->loss, "loss");
     check_equal(rank, found->log_prob, expected->log_prob, sizeof found->log_prob, "log_prob");
     check_equal(rank, found->lse, expected->lse, sizeof found->lse, "lse");
+    check_equal(rank, found->entropy, expected->entropy, sizeof found->entropy, "entropy");
     for (int row = 0; row < ROWS; row++)
         check_equal(rank, &found->grad[row][first], &expected->grad[row][first], (size_t)(end - first) * sizeof(float), "gradient");
 }
@@ -67,16 +68,16 @@ static void check_results(struct rank *rank, const struct results *found, const 
 /* The steps of one rank, whose gradient lies where that of the whole would. */
 static void run_steps(struct rank *rank, quern_group *group, quern_cross_entropy_args args, int64_t first, int64_t end) {
     quern_row_stats stats[ROWS], all_stats[MOST_SHARDS * ROWS];
-    quern_row_nodes nodes[ROWS], all_nodes[MOST_SHARDS * ROWS];
+    quern_row_nodes nodes[ROWS][2], all_nodes[MOST_SHARDS * ROWS][2];
     args.logits = (const float *)args.logits + first, args.grad = (float *)args.grad + first;
     args.first_column = first, args.vocab = end - first, args.global_vocab = VOCAB;
-    args.stats = stats, args.nodes = nodes;
+    args.stats = stats, args.nodes = nodes[0];
     size_t bytes;
     void *workspace = workspace_of(rank, &args, &bytes);
     rank_ok(rank, quern_cross_entropy_stats(rank->device, &args, workspace, bytes, NULL));
     gather(rank, group, stats, sizeof stats, all_stats);
     gather(rank, group, nodes, sizeof nodes, all_nodes);
-    args.nodes = all_nodes;
+    args.nodes = all_nodes[0];
     rank_ok(rank, quern_cross_entropy_combine(rank->device, &args, all_stats, rank->ranks, workspace, bytes, NULL));
     rank_ok(rank, quern_cross_entropy_gradient(rank->device, &args, workspace, bytes, NULL));
     free(workspace);
@@ -132,7 +133,7 @@ static quern_status multiply(void *user, const quern_gemm_args *args, void *stre
 struct layer {
     float hidden[ROWS][WIDTH], weight[VOCAB][WIDTH], bias[VOCAB];
     struct layer_results {
-        float loss, log_prob[ROWS], lse[ROWS], d_hidden[ROWS][WIDTH], d_weight[VOCAB][WIDTH], d_bias[VOCAB];
+        float loss, log_prob[ROWS], lse[ROWS], entropy[ROWS], d_hidden[ROWS][WIDTH], d_weight[VOCAB][WIDTH], d_bias[VOCAB];
     } whole, shared;
 };
 
@@ -143,6 +144,7 @@ static quern_linear_cross_entropy_args layer_args_of(const struct layer *layer, 
     args.loss.labels_dtype = QUERN_INT64, args.loss.labels = labels, args.loss.rows = ROWS, args.loss.vocab = VOCAB;
     args.loss.reduction = QUERN_REDUCTION_MEAN, args.loss.bits = QUERN_BITS_PORTABLE;
     args.loss.loss = &results->loss, args.loss.log_prob = results->log_prob, args.loss.lse = results->lse;
+    args.loss.entropy = results->entropy;
     args.hidden = layer->hidden, args.weight = layer->weight, args.bias = layer->bias, args.width = WIDTH;
     args.d_hidden = results->d_hidden, args.d_weight = results->d_weight, args.d_bias = results->d_bias;
     args.chunk_rows = CHUNK, args.gemm = multiply;
@@ -161,7 +163,7 @@ static void run_layer(struct rank *rank, quern_group *group, const quern_linear_
 
 static void open_gather(struct rank *rank, quern_group *group, quern_group_gather_args *gather) {
     const quern_collective_args largest = COLLECTIVE_ARGS(.dtype = QUERN_F32,
-                                                          .count = CHUNK * (int64_t)sizeof(quern_row_nodes) / 4);
+                                                          .count = 2 * CHUNK * (int64_t)sizeof(quern_row_nodes) / 4);
     *gather = (quern_group_gather_args)QUERN_GROUP_GATHER_ARGS_INIT;
     gather->group = group;
     rank_ok(rank, quern_collective_workspace(group, &largest, &gather->workspace_bytes));
@@ -204,6 +206,7 @@ static void compare_layers(struct rank *rank, quern_group *group) {
     check_equal(rank, &layer->shared.loss, &layer->whole.loss, sizeof(float), "loss");
     check_equal(rank, layer->shared.log_prob, layer->whole.log_prob, sizeof layer->whole.log_prob, "log_prob");
     check_equal(rank, layer->shared.lse, layer->whole.lse, sizeof layer->whole.lse, "lse");
+    check_equal(rank, layer->shared.entropy, layer->whole.entropy, sizeof layer->whole.entropy, "entropy");
     check_equal(rank, layer->shared.d_weight[first], layer->whole.d_weight[first], (size_t)columns * sizeof layer->weight[0],
                 "d_weight");
     check_equal(rank, &layer->shared.d_bias[first], &layer->whole.d_bias[first], (size_t)columns * sizeof(float), "d_bias");

@@ -199,7 +199,7 @@ static void open_layer(struct layer *layer, const struct shape *shape) {
     args->accumulate = quern_accumulate;
     open_bias(layer);
     open_class_weights(layer);
-    if (shape->is_portable) args->loss.bits = QUERN_BITS_PORTABLE, args->loss.entropy = NULL, args->loss.argmax = NULL;
+    if (shape->is_portable) args->loss.bits = QUERN_BITS_PORTABLE;
     open_upstream(layer);
 }
 
@@ -254,8 +254,7 @@ static void run_cross_entropy(struct layer *layer, struct whole *whole) {
     struct lists lists CLOSED_BY(close_lists);
     open_row_values(layer, values, &args);
     open_lists(layer, &lists, &args);
-    args.argmax = layer->shape.is_portable ? NULL : argmax.data;
-    if (layer->shape.is_portable) args.entropy = NULL;
+    args.argmax = argmax.data;
     check_ok(quern_cross_entropy_workspace(layer->device.quern, &args, &bytes));
     buffer_open(&workspace, &layer->device, bytes, 0, NULL);
     check_ok(quern_cross_entropy(layer->device.quern, &args, workspace.data, bytes, layer->device.stream));
@@ -562,7 +561,6 @@ static void compare_rows(struct layer *layer, const struct whole *whole) {
     const bool is_exact = layer->args.loss.bits == QUERN_BITS_PORTABLE;
     const int64_t rows = layer->shape.rows;
     for (int i = -1; i < ROW_VALUES; i++) {
-        if (is_exact && i == ROW_VALUES - 1) continue;   /* without the entropy */
         const float *found = buffer_read(i < 0 ? &layer->loss : &layer->values[i]);
         const float *expected = i < 0 ? whole->loss : whole->values[i];
         for (int64_t row = 0; row < (i < 0 && layer->shape.reduction ? 1 : rows); row++)

@@ -48,7 +48,9 @@ static void check_promise(const struct test_device *device, const quern_cross_en
     const bool is_soft = args->soft_targets_dtype;
     const int64_t of_given = args->given_count || is_soft ? 4 * args->rows * (args->given_count + 2) + 128 : 0;
     const int64_t of_soft = is_soft ? args->rows * (32 + args->vocab / 1024) + threads * (5 * args->vocab + 132096) + 128 : 0;
-    const int64_t enough = QUERN_CPU_WORKSPACE(args->rows, args->vocab, threads) + of_given + of_soft;
+    const bool has_moments = args->bits == QUERN_BITS_PORTABLE && args->entropy;
+    const int64_t of_moments = has_moments ? (int64_t)sizeof(quern_row_nodes) * args->rows * (args->vocab / 32768 + 1) : 0;
+    const int64_t enough = QUERN_CPU_WORKSPACE(args->rows, args->vocab, threads) + of_given + of_soft + of_moments;
     size_t bytes;
     if (quern_cross_entropy_workspace(device->quern, args, &bytes) != QUERN_OK) return;
     check((int64_t)bytes <= enough, "%lld rows of %lld, %d threads: %zu bytes, and not %lld suffice", (long long)args->rows,
@@ -74,6 +76,8 @@ TEST_DEVICE(sizes, a_workspace_for_every_call_on_a_cpu) {
         args.soft_targets_dtype = i % 5 < 3 ? dtypes[i % 5] : QUERN_NO_DTYPE;
         set_option(&args, (int)(i * 7 % 32));
         check_promise(&device, &args, threads_now);
+        check_promise(&device, &shard, threads_now);
+        shard.entropy = (float *)(uintptr_t)4096;
         check_promise(&device, &shard, threads_now);
     }
 }

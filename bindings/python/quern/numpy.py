@@ -56,7 +56,7 @@ def cross_entropy(logits, labels, weight=None, *, reduction: str = "mean", ignor
 
     inverse_temperature: one number or one for each row.  grad: also the gradient of the logits, in their dtype; inplace: it overwrites
     them.  grad_loss, grad_log_prob, grad_entropy: upstream gradients, one number or one for each row.  outputs: also lse, log_prob, entropy and argmax of the
-    rows.  portable: the same bits on every machine, without the entropy.
+    rows.  portable: the same bits on every machine.
     """
     if reduction not in _REDUCTIONS:
         raise quern.error(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'none', 'sum' or 'mean'")
@@ -88,7 +88,7 @@ def cross_entropy(logits, labels, weight=None, *, reduction: str = "mean", ignor
         args.grad = _writable(result.grad, "logits" if inplace else "grad")
     if outputs:
         further = {name: numpy.empty(labels.shape, numpy.int64 if name == "argmax" else numpy.float32)
-                   for name in ("lse", "log_prob", "entropy", "argmax") if not (portable and name == "entropy")}
+                   for name in ("lse", "log_prob", "entropy", "argmax")}
         for name, array in further.items():
             setattr(args, name, _address(array))
         result = result._replace(**further)

@@ -123,11 +123,12 @@ SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, in
     const struct softcap softcap = softcap_of(problem, index, full);
     struct row row = row_at(problem, &softcap, index, label, kept->values);
     row.maxima = kept->maxima;
-    quern_row_nodes *const nodes = problem->part_nodes ? problem->part_nodes + part * problem->rows + index : NULL;
+    const int64_t nodes_of_row = quern_row_nodes_of_row(problem);
+    quern_row_nodes *const nodes = problem->part_nodes ? problem->part_nodes + (part * problem->rows + index) * nodes_of_row : NULL;
     quern_row_stats *const stats = &problem->parts[part * problem->rows + index];
     *stats = quern_row_nothing();
-    if (nodes)
-        quern_row_no_nodes(nodes);
+    for (int64_t i = 0; i < nodes_of_row && nodes; i++)
+        quern_row_no_nodes(nodes + i);
     if (label >= 0)
         *stats = nodes ? sum_shard_units(&row, part, nodes, full)
                        : sum_part_of(&row, part, cursor_of_part(kept->of_row ? part : 0), full);

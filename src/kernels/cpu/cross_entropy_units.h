@@ -203,14 +203,27 @@ struct units {
     double power;
     float limit;                       /* the largest y for which the power is valid; -INFINITY: there is none yet */
     int64_t count;
-    float sums[UNITS_OF_PART + VECTOR_LANES];
+    bool has_moments;
+    float sums[UNITS_OF_PART + VECTOR_LANES], moments[UNITS_OF_PART + VECTOR_LANES];
 };
+
+static struct units no_units(const struct row *row, bool full) {
+    struct units units;
+    units.power = 0;
+    units.limit = -INFINITY;
+    units.count = 0;
+    units.has_moments = full && row->problem->wants_moment;
+    return units;
+}
 
 /* Takes a power for a block whose largest y is above the limit: that of the power of two nearest to exp(y). */
 ONCE void raise_units(struct units *units, float y) {
     const double power = fabsf(y) < INFINITY ? quern_row_power((double)y) : 0, step = units->power - power;
-    for (int64_t i = 0; i < units->count && step != 0; i++)
+    for (int64_t i = 0; i < units->count && step != 0; i++) {
         units->sums[i] = (float)quern_times_power((double)units->sums[i], step);
+        if (units->has_moments)
+            units->moments[i] = (float)quern_times_power((double)units->moments[i], step);
+    }
     units->power = power;
     units->limit = y + 8;
 }
@@ -226,9 +239,127 @@ static double origin_of(const struct units *units) {
     return units->limit == -INFINITY ? (double)-INFINITY : quern_row_value_at(&power);
 }
 
+/* ---- moments: a second pass over a block, whose units have their sums ---- */
+
+typedef int32_t lane_bits __attribute__((vector_size(4 * VECTOR_LANES)));
+
+/* The exponent of each lane, which is not negative, as its bits have it. */
+SPECIALISED vector exponent_bits(vector x) { return __builtin_convertvector((lane_bits)x >> 23, vector); }
+
+/* The even lanes of 2 * VECTOR_LANES, and the odd ones. */
+SPECIALISED struct vector_pair load_neighbours(const float *from) {
+#if QUERN_NEON
+    const float32x4x2_t x = vld2q_f32(from);
+    return (struct vector_pair){x.val[0], x.val[1]};
+#else
+    return pair_load_beside_bf16(from);
+#endif
+}
+
+static vector distances_of_any(vector y, double reference) {
+    float lanes[VECTOR_LANES];
+    vector_store_f32(lanes, y);
+    for (int i = 0; i < VECTOR_LANES; i++)
+        lanes[i] = quern_row_distance(lanes[i], reference);
+    return vector_load_f32(lanes);
+}
+
+/* Times the exponential: so what has none is 0, and a y of -infinity is raised for that. */
+SPECIALISED vector moment_of(const struct units_pass *pass, vector e, vector x, float reference, bool any) {
+    const vector y = x * pass->inverse_temperature;
+    if (any)
+        return e * distances_of_any(y, (double)reference + pass->power);
+    return e * vector_fma(vector_broadcast(reference), vector_broadcast(-LN_2), vector_max(y, pass->lowest));
+}
+
+/* The moments of a stride's units, summed as the exponentials are. */
+SPECIALISED vector moments_of_stride(const struct units_pass *pass, const element *logits, const float *exponentials, vector sums,
+                                     bool any) {
+    vector units[VECTOR_LANES];
+    float references[VECTOR_LANES];
+    const float rise = QUERN_MOMENT_RISE - 127 - EXPONENTIAL_BIAS;
+    vector_store_f32(references, exponent_bits(sums) + vector_broadcast(rise + (any ? 0 : (float)pass->power)));
+    for (int k = 0; k < VECTOR_LANES; k++) {
+        vector unit[UNIT_VECTORS];
+        for (int pair = 0; pair < UNIT / PAIR; pair++) {
+            const int column = k * UNIT + pair * PAIR;
+            const struct vector_pair x = pair_load_element(logits + column);
+            const vector first = vector_load_f32(exponentials + column);
+            const vector second = vector_load_f32(exponentials + column + VECTOR_LANES);
+            place_pair(unit, pair, (struct vector_pair){moment_of(pass, first, x.first, references[k], any),
+                                                        moment_of(pass, second, x.second, references[k], any)});
+        }
+        units[k] = add_vectors(unit);
+    }
+    return vector_fold(units);
+}
+
+SPECIALISED void moments_of_strides(const struct units_pass *of, const element *logits, const float *exponentials, int64_t columns,
+                                    const float *sums, float *moments, bool any) {
+    const struct units_pass pass = *of;
+    for (int64_t column = 0; column < columns; column += STRIDE)
+        vector_store_f32(moments + column / UNIT, moments_of_stride(&pass, logits + column, exponentials + column,
+                                                                    vector_load_f32(sums + column / UNIT), any));
+}
+
+/* One copy of each loop. */
+ONCE void add_moments(const struct units_pass *pass, const element *logits, const float *exponentials, int64_t columns,
+                      const float *sums, float *moments, bool any) {
+    if (any)
+        moments_of_strides(pass, logits, exponentials, columns, sums, moments, true);
+    else
+        moments_of_strides(pass, logits, exponentials, columns, sums, moments, false);
+}
+
+/* Of a block.  The label's column has no exponential. */
+ONCE void sum_moments(const struct row *row, int64_t column, int64_t end, const struct units_pass *pass, const float *exponentials,
+                      struct units *units) {
+    const int64_t columns = end - column, whole = columns / STRIDE * STRIDE, rest = columns - whole;
+    const float *const sums = units->sums + units->count;
+    float *const moments = units->moments + units->count;
+    const bool any = !is_in_reach(units);
+    add_moments(pass, row->logits + column, exponentials, whole, sums, moments, any);
+    if (!rest)
+        return;
+    element copy[STRIDE];
+    float kept[STRIDE] = {0};
+    for (int i = 0; i < STRIDE; i++)
+        copy[i] = MINUS_INFINITY;
+    memcpy(copy, row->logits + column + whole, (size_t)rest * sizeof *copy);
+    memcpy(kept, exponentials + whole, (size_t)((rest + PAIR - 1) / PAIR * PAIR) * sizeof *kept);
+    add_moments(pass, copy, kept, STRIDE, sums + whole / UNIT, moments + whole / UNIT, any);
+}
+
+/* The sums and the moments of neighbours. */
+SPECIALISED void join_neighbours(float *sums, float *moments, int64_t parent) {
+    const struct vector_pair e = load_neighbours(sums + 2 * parent), m = load_neighbours(moments + 2 * parent);
+    const vector sum = e.first + e.second, power = exponent_bits(sum), ln_2 = vector_broadcast(LN_2);
+    const vector first = m.first + e.first * ((exponent_bits(e.first) - power) * ln_2);
+    const vector second = m.second + e.second * ((exponent_bits(e.second) - power) * ln_2);
+    vector_store_f32(sums + parent, sum);
+    vector_store_f32(moments + parent, first + second);
+}
+
+/* The sum of so many units, a power of 2, as a tree of neighbours, and their moment.  They are overwritten. */
+ONCE void join_tree(float *sums, float *moments, int64_t count) {
+    float few_sums[PAIR] = {0}, few_moments[PAIR] = {0};
+    for (; count > PAIR; count /= 2)
+        for (int64_t i = 0; i < count / 2; i += VECTOR_LANES)
+            join_neighbours(sums, moments, i);
+    memcpy(few_sums, sums, (size_t)count * sizeof *sums);
+    memcpy(few_moments, moments, (size_t)count * sizeof *moments);
+    for (; count > 1; count /= 2)
+        join_neighbours(few_sums, few_moments, 0);
+    sums[0] = few_sums[0];
+    moments[0] = few_moments[0];
+}
+
 /* Adds a block; returns its largest logit.  A block whose largest y turns out to be above the limit is computed again. */
 ONCE float add_block(const struct row *row, int64_t column, int64_t end, struct units *units, float *exponentials) {
     const float inverse_temperature = row->softcap->inverse_temperature;
+    float for_moments[QUERN_CROSS_ENTROPY_BLOCK];
+    if (units->has_moments && !exponentials)
+        exponentials = for_moments;
     if (units->limit == -INFINITY)
         raise_units(units, maximum_of(row, column, end) * inverse_temperature);
     for (;;) {
@@ -236,6 +367,8 @@ ONCE float add_block(const struct row *row, int64_t column, int64_t end, struct 
         const float largest = sum_block(row, column, end, &pass, !is_in_reach(units), inverse_temperature != 1.0f, exponentials,
                                         units->sums + units->count);
         if (!(largest * inverse_temperature > units->limit)) {
+            if (units->has_moments)
+                sum_moments(row, column, end, &pass, exponentials, units);
             units->count += (end - column + UNIT - 1) / UNIT;
             return largest;
         }
@@ -244,7 +377,7 @@ ONCE float add_block(const struct row *row, int64_t column, int64_t end, struct 
 }
 
 /* The sum of so many units, a power of 2, as a tree of neighbours.  They are overwritten. */
-static float sum_tree(float *units, int64_t count) {
+static void sum_tree(float *units, int64_t count) {
     for (int64_t half = count / 2; half > 0; half /= 2) {
         int64_t i = 0;
         for (; i + VECTOR_LANES <= half; i += VECTOR_LANES)
@@ -253,15 +386,23 @@ static float sum_tree(float *units, int64_t count) {
         for (; i < half; i++)
             units[i] = units[2 * i] + units[2 * i + 1];
     }
-    return units[0];
+}
+
+/* So many units, and in the first place their sum and their moment. */
+static void sum_node(struct units *units, int64_t first, int64_t count) {
+    if (units->has_moments)
+        join_tree(units->sums + first, units->moments + first, count);
+    else
+        sum_tree(units->sums + first, count);
 }
 
 ONCE void grow_units(struct quern_row_tree *tree, struct units *units) {
     for (int64_t first = 0, count; first < units->count; first += count) {
         const int level = quern_row_next_level(tree->end, units->count - first);
         count = INT64_C(1) << level;
-        const double sum = (double)sum_tree(units->sums + first, count);
-        quern_row_grow(tree, quern_row_node_of(sum, units->power - EXPONENTIAL_BIAS), level);
+        sum_node(units, first, count);
+        const double moment = units->has_moments ? (double)units->moments[first] : 0;
+        quern_row_grow(tree, quern_row_node_of((double)units->sums[first], units->power - EXPONENTIAL_BIAS, moment), level);
     }
 }
 
@@ -279,12 +420,9 @@ ONCE void finish_units(const struct row *row, int64_t part, const struct largest
 /* The sums of one part; keeps the exponentials of its blocks from the cursor on. */
 ONCE quern_row_stats sum_units(const struct row *row, int64_t part, struct cursor at, bool full) {
     const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
-    struct units units;
+    struct units units = no_units(row, full);
     struct largest largest = {-INFINITY, first, end_of_part};
     quern_row_stats stats = quern_row_nothing();
-    units.power = 0;
-    units.limit = -INFINITY;
-    units.count = 0;
     float *maxima = row->maxima;
     for (int64_t column = first, end; column < end_of_part; column = end) {
         end = piece_end(row, column);
@@ -315,12 +453,15 @@ ONCE void raise_to_columns(const struct row *row, int64_t column, int64_t end, s
         raise_units(units, y);
 }
 
+/* kept: the exponentials, and in the nodes of the moments the y. */
 ONCE void keep_columns(const struct row *row, int64_t column, int64_t end, const struct units *units, float *kept) {
     const int64_t first_column = row->problem->first_column;
     for (; column < end; column++) {
+        const int64_t place = (first_column + column) % UNIT;
         const float y = first_lane(load_tail(row->logits + column, 1).first) * row->softcap->inverse_temperature;
-        kept[(first_column + column) % UNIT] = column == row->label ? 0.0f
-                                                                    : portable_exponential_of(y, units->power) * QUERN_NODE_OF_KEPT;
+        kept[place] = column == row->label ? 0.0f : portable_exponential_of(y, units->power) * QUERN_NODE_OF_KEPT;
+        if (units->has_moments)
+            kept[sizeof(quern_row_nodes) / sizeof *kept + (size_t)place] = y;
     }
 }
 
@@ -328,7 +469,10 @@ ONCE void keep_nodes(struct units *units, int64_t unit, quern_row_nodes *nodes) 
     for (int64_t first = 0, count; first < units->count; first += count, unit += count) {
         const int level = quern_row_next_level(unit, units->count - first);
         count = INT64_C(1) << level;
-        *quern_row_slot(nodes, unit, level) = sum_tree(units->sums + first, count) * QUERN_NODE_OF_KEPT;
+        sum_node(units, first, count);
+        *quern_row_slot(nodes, unit, level) = units->sums[first] * QUERN_NODE_OF_KEPT;
+        if (units->has_moments)
+            *quern_row_slot(nodes + 1, unit, level) = units->moments[first] * QUERN_NODE_OF_KEPT;
     }
 }
 
@@ -338,7 +482,7 @@ ONCE quern_row_stats sum_shard_units(const struct row *row, int64_t part, quern_
     const struct quern_row_span span = quern_row_span_of(row->problem->first_column + first, end_of_part - first,
                                                          row->problem->global_vocab);
     const int64_t begin = first + span.head, end_of_units = end_of_part - span.tail;
-    struct units units = {.limit = -INFINITY};
+    struct units units = no_units(row, full);
     struct largest largest = {-INFINITY, first, end_of_part};
     quern_row_stats stats = quern_row_nothing();
     raise_to_columns(row, first, begin, &units, &largest);

@@ -1,8 +1,8 @@
 /*
  * The logarithm of a vector, in GNU C for all instruction sets.  Included by cross_entropy_soft.h.
  *
- * x = 2^k * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); log(1 + f) = f - f^2 / 2 + f^3 * p(f) with a minimax polynomial, whose error
- * is 6e-9 of the result.  log(0) is -infinity; that of infinity and of NaN is NaN.  No x is negative.
+ * x = 2^k * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); log(1 + f) = f - f^2 / 2 + f^3 * p(f) with a minimax polynomial, whose
+ * error is 6e-9 of the result.  log(0) is -infinity; that of infinity and of NaN is NaN.  No x is negative.
  */
 #ifndef QUERN_CPU_LOGARITHM_H
 #define QUERN_CPU_LOGARITHM_H

@@ -12,10 +12,10 @@
 static __device__ __forceinline__ quern_row_stats join_shards(const quern_cross_entropy_problem &problem, int64_t row) {
     __shared__ struct quern_row_growth growth; /* it is indexed, so registers cannot hold it */
     quern_row_stats stats = quern_row_nothing();
-    quern_row_begin(&growth, 0, problem.logits_bytes);
+    quern_row_begin(&growth, &problem, 0);
     for (int64_t shard = 0; shard < problem.part_count; shard++) {
         const int64_t place = shard * problem.rows + row;
-        quern_row_add_nodes(&growth, &problem.part_nodes[place], &problem.parts[place]);
+        quern_row_add_nodes(&growth, &problem.part_nodes[place * quern_row_nodes_of_row(&problem)], &problem.parts[place]);
         quern_row_take(&stats, &problem.parts[place]);
     }
     quern_row_finish_growth(&growth, problem.global_vocab, &stats);

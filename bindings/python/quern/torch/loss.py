@@ -286,8 +286,8 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, weight: Optional[t
 
     outputs: returns (loss, Outputs).
 
-    portable: the loss and the gradient of a row have the same bits on every machine, in every batch (docs/numerics.md).  Without
-    softcap, label_smoothing and outputs.
+    portable: the loss, the outputs and the gradient of a row have the same bits on every machine, in every batch (docs/numerics.md).
+    Without softcap and label_smoothing.
     """
     if reduction not in _REDUCTIONS:
         _fail(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'none', 'sum' or 'mean'")
@@ -295,8 +295,6 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, weight: Optional[t
     columns = _columns(rows, vocab)
     arguments = (flat, _weight(weight, columns, rows), columns, _REDUCTIONS[reduction], ignore_index, label_smoothing, z_loss, softcap,
                  _is_strict(strict, rows), portable)
-    if portable and outputs:
-        _fail(_c.QUERN_NOT_SUPPORTED, "portable=True with outputs=True: the entropy has no portable bits")
     try:
         result = _call(rows, arguments, logits, inplace, grad_scale, outputs)
     except RuntimeError as failure:
