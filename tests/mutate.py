@@ -53,7 +53,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="how many copies of the tree work at a time (2)")
     parser.add_argument("--list", action="store_true", help="print the mutants, build and run nothing")
     parser.add_argument("--table", action="store_true", help="print the counts of all seeds that were judged here, as Markdown")
-    parser.add_argument("--gate", action="store_true", help="judge by what every gate runs, without its rotating part")
+    parser.add_argument("--gate", action="store_true", help="judge by what the gate of the change runs, without its rotating part")
     parser.add_argument("--again", action="store_true", help="judge the survivors of this seed once more")
     return parser.parse_args()
 
@@ -66,8 +66,7 @@ class Judges:
 
     def __init__(self, garbage: Path, gate_only: bool) -> None:
         self.jobs = all_jobs(garbage)
-        if gate_only:
-            self.jobs = {name: self.jobs[name] for name in self.jobs.keys() & of_gate(garbage)}
+        self.usual = {name: self.jobs[name] for name in self.jobs.keys() & of_gate(garbage)} if gate_only else self.jobs
         self.record = Record()
         self.table = executes.Table.read()
         self.lines = lines.Lines()
@@ -87,7 +86,7 @@ class Judges:
         with self.reading:
             found = self._of_kernel(site) if group == "gpu" else self._of_line(group, site)
         further = {f"checks: {check}" for pattern, check in FURTHER if fnmatch.fnmatch(site.file, pattern)}
-        return sorted({*found, *(further & self.jobs.keys())}, key=self._place)
+        return sorted({*found, *(further & self.usual.keys())}, key=self._place)
 
     def _place(self, name: str) -> tuple[bool, bool, float]:
         """The cheapest first, after them those that only may execute it, and those that need GPU kernels, whose build is long."""
@@ -102,7 +101,7 @@ class Judges:
         found = []
         for kind, suite in self.table.jobs_for({site.file: {site.line}}):
             may = group == "cpu" or self.lines.may(kind, suite, site.file, site.line)
-            names = [name_of(job) for job in of_kind(self.jobs, kind, suite)] if may else []
+            names = [name_of(job) for job in of_kind(self.usual, kind, suite)] if may else []
             if (group, kind) != ("cpu", "emulated"):
                 found += names if (group, kind) == ("cpu", "cpu") else names[:1]
         return found
@@ -120,9 +119,11 @@ class Judges:
         return [unit for unit in self._units_of(TARGETS[0], ()) if site.file in units.includes(unit)]
 
     def _of_kernel(self, site: Site) -> list[str]:
+        """The gate of a commit that changes GPU kernels runs the suites of their operations on all targets."""
         having = self.units_of(site)
         operations = {unit.operation for unit in having}
         return [name for name, job in self.jobs.items() if having and job.configuration.startswith(f"emulated {having[0].target} ")
+                and (name in self.usual or having[0].target != FIRST_EMULATED and job.operations)
                 and (not job.operations or operations & set(job.operations))]
 
     def _units_of(self, target: str, before: Sequence[str]) -> list[units.Unit]:
