@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import arguments, plan  # noqa: E402
+from gen import arguments, plan, spec  # noqa: E402
 from mutation import equivalent, executes, kernels, lines, sample, units  # noqa: E402
 from mutation.sites import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of, of_gate, of_kind  # noqa: E402
@@ -34,6 +34,7 @@ from runner import texts  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
 from runner.devices import FIRST_EMULATED  # noqa: E402
 from runner.record import Record  # noqa: E402
+from runner.targets import CPU_TARGETS  # noqa: E402
 
 HOME = ROOT / "build/mutation"
 LIBRARY = "build/light/libquern.a"    # without GPU kernels
@@ -146,8 +147,16 @@ def products(tree: Tree) -> str:
     return total.hexdigest()
 
 
+def is_foreign(file: str) -> bool:
+    """Whether only kernels for CPUs of another architecture have this text: it is in no program that runs here."""
+    target = Path(file).stem.rsplit("_", 1)[-1]
+    return target in spec.CPU_TARGETS and target not in CPU_TARGETS
+
+
 def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]:
     """The verdict, and the job that killed the mutant."""
+    if is_foreign(site.file):
+        return "foreign", "no program of this machine has it"
     if reason := equivalent.read().get(equivalent.describe(site)):
         return "equivalent", reason
     jobs = [judges.jobs[name] for name in judges.of(group, site)]
