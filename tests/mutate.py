@@ -74,6 +74,7 @@ class Judges:
         if self.lines.problem:
             say(f"judged by all suites that call the function, since {self.lines.problem} (./quern test --only 'sanitized *')")
         self.units: dict[str, list[units.Unit]] = {}
+        self.sound: set[str] = set()    # jobs that pass without a mutant
         self.reading = threading.RLock()
 
     def cost(self, job: runner_jobs.Job) -> float:
@@ -82,6 +83,15 @@ class Judges:
     def passes(self, tree: Tree, job: runner_jobs.Job, environment: dict[str, str]) -> bool:
         crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
         return tree.run(job, crowd * (PATIENCE * self.cost(job) + PATIENCE_SECONDS), environment)
+
+    def confirm(self, tree: Tree, name: str) -> None:
+        """A suite that fails without a mutant kills none."""
+        job = self.jobs.get(name)
+        if not job or job.is_check or name in self.sound:
+            return
+        if not tree.build(job.targets) or not self.passes(tree, job, {}):
+            raise SystemExit(f"mutate: {name} fails without a mutant")
+        self.sound.add(name)
 
     def of(self, group: str, site: Site) -> list[str]:
         with self.reading:
@@ -266,7 +276,10 @@ def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
                 if is_new:
                     tree.update()
                     is_new = False
-                results.add(name, group, site, *judge(tree, judges, group, site))
+                verdict, by = judge(tree, judges, group, site)
+                if verdict == "killed":
+                    judges.confirm(tree, by)
+                results.add(name, group, site, verdict, by)
                 row, left = results.rows[name], (ends - time.monotonic()) / 60
                 say(f"[{len(seen)}, {max(left, 0):.0f} min left] {row['verdict']}: {describe(site)} ({row['by']})")
 
