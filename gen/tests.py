@@ -22,6 +22,7 @@ WRAPPED = {"suites/test_descriptors": "-Wl,--wrap=close -Wl,--wrap=fcntl -Wl,--w
            "suites/test_hosts_shrink_ends": "-Wl,--wrap=quern_complete_quorum",
            "suites/test_hosts_rejected": "-Wl,--wrap=pthread_create -Wl,--wrap=quern_now",
            "suites/test_hosts_trust": "-Wl,--wrap=free -Wl,--wrap=getrandom",
+           "suites/test_trace": "-Wl,--wrap=dlopen -Wl,--wrap=dlsym",
            "suites/test_unpack": "$failing_calls"}
 
 

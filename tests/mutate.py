@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import arguments, plan  # noqa: E402
+from gen import arguments, plan, spec  # noqa: E402
 from mutation import equivalent, executes, kernels, lines, sample, units  # noqa: E402
 from mutation.sites import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of, of_gate, of_kind  # noqa: E402
@@ -34,6 +34,7 @@ from runner import texts  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
 from runner.devices import FIRST_EMULATED  # noqa: E402
 from runner.record import Record  # noqa: E402
+from runner.targets import CPU_TARGETS  # noqa: E402
 
 HOME = ROOT / "build/mutation"
 LIBRARY = "build/light/libquern.a"    # without GPU kernels
@@ -53,7 +54,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="how many copies of the tree work at a time (2)")
     parser.add_argument("--list", action="store_true", help="print the mutants, build and run nothing")
     parser.add_argument("--table", action="store_true", help="print the counts of all seeds that were judged here, as Markdown")
-    parser.add_argument("--gate", action="store_true", help="judge by what every gate runs, without its rotating part")
+    parser.add_argument("--gate", action="store_true", help="judge by what the gate of the change runs, without its rotating part")
     parser.add_argument("--again", action="store_true", help="judge the survivors of this seed once more")
     return parser.parse_args()
 
@@ -66,14 +67,14 @@ class Judges:
 
     def __init__(self, garbage: Path, gate_only: bool) -> None:
         self.jobs = all_jobs(garbage)
-        if gate_only:
-            self.jobs = {name: self.jobs[name] for name in self.jobs.keys() & of_gate(garbage)}
+        self.usual = {name: self.jobs[name] for name in self.jobs.keys() & of_gate(garbage)} if gate_only else self.jobs
         self.record = Record()
         self.table = executes.Table.read()
         self.lines = lines.Lines()
         if self.lines.problem:
             say(f"judged by all suites that call the function, since {self.lines.problem} (./quern test --only 'sanitized *')")
         self.units: dict[str, list[units.Unit]] = {}
+        self.sound: set[str] = set()    # jobs that pass without a mutant
         self.reading = threading.RLock()
 
     def cost(self, job: runner_jobs.Job) -> float:
@@ -83,11 +84,20 @@ class Judges:
         crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
         return tree.run(job, crowd * (PATIENCE * self.cost(job) + PATIENCE_SECONDS), environment)
 
+    def confirm(self, tree: Tree, name: str) -> None:
+        """A suite that fails without a mutant kills none."""
+        job = self.jobs.get(name)
+        if not job or job.is_check or name in self.sound:
+            return
+        if not tree.build(job.targets) or not self.passes(tree, job, {}):
+            raise SystemExit(f"mutate: {name} fails without a mutant")
+        self.sound.add(name)
+
     def of(self, group: str, site: Site) -> list[str]:
         with self.reading:
             found = self._of_kernel(site) if group == "gpu" else self._of_line(group, site)
         further = {f"checks: {check}" for pattern, check in FURTHER if fnmatch.fnmatch(site.file, pattern)}
-        return sorted({*found, *(further & self.jobs.keys())}, key=self._place)
+        return sorted({*found, *(further & self.usual.keys())}, key=self._place)
 
     def _place(self, name: str) -> tuple[bool, bool, float]:
         """The cheapest first, after them those that only may execute it, and those that need GPU kernels, whose build is long."""
@@ -102,7 +112,7 @@ class Judges:
         found = []
         for kind, suite in self.table.jobs_for({site.file: {site.line}}):
             may = group == "cpu" or self.lines.may(kind, suite, site.file, site.line)
-            names = [name_of(job) for job in of_kind(self.jobs, kind, suite)] if may else []
+            names = [name_of(job) for job in of_kind(self.usual, kind, suite)] if may else []
             if (group, kind) != ("cpu", "emulated"):
                 found += names if (group, kind) == ("cpu", "cpu") else names[:1]
         return found
@@ -120,9 +130,11 @@ class Judges:
         return [unit for unit in self._units_of(TARGETS[0], ()) if site.file in units.includes(unit)]
 
     def _of_kernel(self, site: Site) -> list[str]:
+        """The gate of a commit that changes GPU kernels runs the suites of their operations on all targets."""
         having = self.units_of(site)
         operations = {unit.operation for unit in having}
         return [name for name, job in self.jobs.items() if having and job.configuration.startswith(f"emulated {having[0].target} ")
+                and (name in self.usual or having[0].target != FIRST_EMULATED and job.operations)
                 and (not job.operations or operations & set(job.operations))]
 
     def _units_of(self, target: str, before: Sequence[str]) -> list[units.Unit]:
@@ -145,8 +157,16 @@ def products(tree: Tree) -> str:
     return total.hexdigest()
 
 
+def is_foreign(file: str) -> bool:
+    """Whether only kernels for CPUs of another architecture have this text: it is in no program that runs here."""
+    target = Path(file).stem.rsplit("_", 1)[-1]
+    return target in spec.CPU_TARGETS and target not in CPU_TARGETS
+
+
 def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]:
     """The verdict, and the job that killed the mutant."""
+    if is_foreign(site.file):
+        return "foreign", "no program of this machine has it"
     if reason := equivalent.read().get(equivalent.describe(site)):
         return "equivalent", reason
     jobs = [judges.jobs[name] for name in judges.of(group, site)]
@@ -256,7 +276,10 @@ def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
                 if is_new:
                     tree.update()
                     is_new = False
-                results.add(name, group, site, *judge(tree, judges, group, site))
+                verdict, by = judge(tree, judges, group, site)
+                if verdict == "killed":
+                    judges.confirm(tree, by)
+                results.add(name, group, site, verdict, by)
                 row, left = results.rows[name], (ends - time.monotonic()) / 60
                 say(f"[{len(seen)}, {max(left, 0):.0f} min left] {row['verdict']}: {describe(site)} ({row['by']})")
 

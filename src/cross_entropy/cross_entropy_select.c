@@ -100,7 +100,8 @@ static bool has_type(enum quern_cross_entropy_stage stage, quern_device_kind kin
 
 static const char *pack_fault(const struct quern_pack_row *row) {
     if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_WIDE) return "an unknown stage";
-    if (has_type((enum quern_cross_entropy_stage)row->stage, QUERN_CUDA) != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
+    const bool is_typed = has_type((enum quern_cross_entropy_stage)row->stage, QUERN_CUDA);
+    if (is_typed != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
     if (row->full != 0 && row->full != 1) return "an unknown set of options";
     if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";
     return NULL;

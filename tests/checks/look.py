@@ -2,7 +2,7 @@
 
 The demo runs twice for a few steps.  Its trace must be valid for Perfetto.  Its dumps must be safetensors files whose hashes are
 right, and quern_dump must find them equal; with one bit flipped in a tensor it must name that tensor, and refuse what is damaged.
-A library that stands in for NVTX writes down the calls.  The last line is `N passed, N failed`.
+The last line is `N passed, N failed`.
 """
 
 import hashlib
@@ -30,24 +30,11 @@ from quern_dump.index import Call, Tensor, read_index  # noqa: E402
 
 STEPS, DUMPED = 4, 3
 
-NVTX = r"""
-#include <stdio.h>
-#include <stdlib.h>
-static void note(const char *kind, const char *name) {
-    FILE *file = fopen(getenv("NOTES"), "a");
-    if (!file) abort();
-    fprintf(file, "%s %s\n", kind, name);
-    fclose(file);
-}
-int nvtxRangePushA(const char *name) { note("push", name); return 0; }
-int nvtxRangePop(void) { note("pop", ""); return 0; }
-"""
 
-
-def run_demo(folder: Path, name: str, *options: str, **environment: str) -> None:
+def run_demo(folder: Path, name: str, *options: str) -> None:
     command = [f"{PROGRAMS}/language_model", "--no-comparison", f"--steps={STEPS}", "--device=cpu", "--vocab=512", "--width=32",
                f"--trace={folder / name}.json", f"--dump={DUMPED}:{folder / name}", *options]
-    result = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True)
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     check(result.returncode == 0, f"{' '.join(command)} ended with {result.returncode}: {result.stderr}")
 
 
@@ -116,20 +103,6 @@ def test_trace_of_ranks(folder: Path) -> None:
         check({call.rank for call in calls} == {rank, None}, f"{name} has calls of {({call.rank for call in calls})}")
         check(any(call.operation == "ragged_all_to_all" for call in calls), f"{name} has no exchange")
     check(all_waits > 0, "no rank waits for the other")
-
-
-def test_nvtx(folder: Path) -> None:
-    library, notes = folder / "nvtx", folder / "notes"
-    library.mkdir()
-    (library / "nvtx.c").write_text(NVTX)
-    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", library / "nvtx.c", "-o", library / "libnvToolsExt.so.1"],
-                   check=True)
-    run_demo(folder, "ranges", LD_LIBRARY_PATH=str(library), NOTES=str(notes))
-    lines, depth = notes.read_text().splitlines(), 0
-    for line in lines:
-        depth += 1 if line.startswith("push") else -1
-        check(depth in (0, 1), f"ranges are not closed: {lines}")
-    check(depth == 0 and lines.count("push adam") == STEPS, f"the ranges are {lines}")
 
 
 # ---- dumps ----

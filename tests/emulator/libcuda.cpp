@@ -155,7 +155,6 @@ API Result cuCtxPopCurrent_v2(Context **c) {
   context_stack.pop_back();
   return success;
 }
-API Result cuCtxPopCurrent(Context **c) { return cuCtxPopCurrent_v2(c); }
 
 API Result cuCtxGetDevice(int *device) {
   ENTER(initialization);

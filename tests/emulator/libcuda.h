@@ -100,7 +100,6 @@ struct Stream;
 
 // A capture in progress; several streams may have joined it.
 struct Capture {
-  unsigned long long id;
   int mode;
   std::thread::id thread;
   Stream *origin;

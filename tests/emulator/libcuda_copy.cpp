@@ -114,10 +114,6 @@ API Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t n, 
   ENTER(context);
   return copy(to, true, from, true, n, stream, Wait::no);
 }
-API Result cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t n, void *stream) {
-  ENTER(context);
-  return copy(to, find_allocation(to) != nullptr, from, find_allocation(from) != nullptr, n, stream, Wait::no);
-}
 API Result cuMemcpy(DevicePointer to, DevicePointer from, size_t n) {
   ENTER(context);
   return copy(to, find_allocation(to) != nullptr, from, find_allocation(from) != nullptr, n, nullptr, Wait::yes);
@@ -131,21 +127,9 @@ API Result cuMemsetD8_v2(DevicePointer to, unsigned char v, size_t n) {
   ENTER(context);
   return fill<u8>(to, v, n, nullptr, Wait::yes);
 }
-API Result cuMemsetD16_v2(DevicePointer to, unsigned short v, size_t n) {
-  ENTER(context);
-  return fill<u16>(to, v, n, nullptr, Wait::yes);
-}
-API Result cuMemsetD32_v2(DevicePointer to, unsigned v, size_t n) {
-  ENTER(context);
-  return fill<u32>(to, v, n, nullptr, Wait::yes);
-}
 API Result cuMemsetD8Async(DevicePointer to, unsigned char v, size_t n, void *stream) {
   ENTER(context);
   return fill<u8>(to, v, n, stream, Wait::no);
-}
-API Result cuMemsetD16Async(DevicePointer to, unsigned short v, size_t n, void *stream) {
-  ENTER(context);
-  return fill<u16>(to, v, n, stream, Wait::no);
 }
 API Result cuMemsetD32Async(DevicePointer to, unsigned v, size_t n, void *stream) {
   ENTER(context);

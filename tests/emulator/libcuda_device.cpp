@@ -177,12 +177,6 @@ API Result cuDeviceGetAttribute(int *value, int attribute, int device) {
   return device_attribute(*d, attribute, *value) ? success : invalid_value;
 }
 
-API Result cuDeviceTotalMem_v2(size_t *bytes, int device) {
-  ENTER_DEVICE(d, device, initialization);
-  *bytes = d->memory_bytes;
-  return success;
-}
-
 API Result cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
   ENTER(initialization);
   if (!device_of(device)) return invalid_device;
@@ -283,22 +277,16 @@ API Result cuDevicePrimaryCtxRelease_v2(int device) {
   if (--d->context->references == 0) reset_context(*d);
   return success;
 }
-API Result cuDevicePrimaryCtxRelease(int device) { return cuDevicePrimaryCtxRelease_v2(device); }
 
 API Result cuDevicePrimaryCtxReset_v2(int device) {
   ENTER_DEVICE(d, device, initialization);
   if (d->context) reset_context(*d);
   return success;
 }
-API Result cuDevicePrimaryCtxReset(int device) { return cuDevicePrimaryCtxReset_v2(device); }
 
 API Result cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
   ENTER_DEVICE(d, device, initialization);
   *flags = 0;
   *active = d->context && d->context->references > 0;
   return success;
-}
-API Result cuDevicePrimaryCtxSetFlags_v2(int device, unsigned) {
-  ENTER(initialization);
-  return device_of(device) ? success : invalid_device;
 }

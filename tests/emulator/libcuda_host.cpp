@@ -47,7 +47,6 @@ API Result cuMemHostAlloc(void **p, size_t bytes, unsigned) {
   return allocate(Memory::pinned, bytes, nullptr, reinterpret_cast<DevicePointer *>(p));
 }
 API Result cuMemAllocHost_v2(void **p, size_t bytes) { return cuMemHostAlloc(p, bytes, 0); }
-API Result cuMemAllocHost(void **p, size_t bytes) { return cuMemHostAlloc(p, bytes, 0); }
 
 API Result cuMemFreeHost(void *p) {
   ENTER(context);

@@ -351,19 +351,6 @@ API Result cuLibraryGetKernel(Function **kernel, Library *library, const char *n
   ENTER(initialization);
   return find_function(kernel, library, name);
 }
-API Result cuLibraryGetModule(Library **module, Library *library) {
-  ENTER(context);
-  *module = library;
-  return choose_entry(library->image, context().device->capability) ? success : no_binary_for_gpu;
-}
-API Result cuLibraryGetKernelCount(unsigned *count, Library *library) {
-  ENTER(initialization);
-  if (!count || !library) return invalid_value;
-  std::set<std::string> names;
-  for (auto &e : library->image.entries) names.insert(e.kernels.begin(), e.kernels.end());
-  *count = unsigned(names.size());
-  return success;
-}
 
 API Result cuKernelGetFunction(Function **function, Function *kernel) {
   ENTER(context);
@@ -372,17 +359,6 @@ API Result cuKernelGetFunction(Function **function, Function *kernel) {
   if (!kernel_for(*kernel, *context().device, error)) return error;
   *function = kernel;
   return success;
-}
-
-API Result cuKernelSetAttribute(int attribute, int value, Function *kernel, int device) {
-  ENTER(initialization);
-  if (!kernel || device < 0 || size_t(device) >= driver().devices.size()) return invalid_value;
-  return set_attribute(*kernel, attribute, value, *driver().devices[size_t(device)]);
-}
-API Result cuKernelGetAttribute(int *value, int attribute, Function *kernel, int device) {
-  ENTER(initialization);
-  if (!value || !kernel || device < 0 || size_t(device) >= driver().devices.size()) return invalid_value;
-  return get_attribute(value, attribute, *kernel, *driver().devices[size_t(device)]);
 }
 
 API Result cuModuleLoadData(Library **module, const void *image) {
@@ -398,10 +374,6 @@ API Result cuModuleLoadData(Library **module, const void *image) {
   *module = nullptr;
   return injected;
 }
-API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int *, void **) {
-  return cuModuleLoadData(module, image);
-}
-API Result cuModuleLoadFatBinary(Library **module, const void *image) { return cuModuleLoadData(module, image); }
 API Result cuModuleUnload(Library *module) {
   {
     ENTER(context);
@@ -430,8 +402,6 @@ API Result cuFuncLoad(Function *f) {
   ENTER(context);
   return f ? injected_for("cuFuncLoad", *f, *context().device) : int(invalid_handle);
 }
-API Result cuFuncSetCacheConfig(Function *f, int) { return f ? success : invalid_handle; }
-API Result cuFuncGetName(const char **name, Function *f) { return f ? (*name = f->name.c_str(), success) : invalid_handle; }
 
 API Result cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared_bytes, void *stream, void **params, void **extra) {
@@ -447,12 +417,6 @@ API Result cuLaunchKernelEx(const LaunchConfig *c, Function *f, void **params, v
   return launch(f, s, c->stream, params, extra);
 }
 
-API Result cuLaunchCooperativeKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                     unsigned shared_bytes, void *stream, void **params) {
-  ENTER(context);
-  return launch(f, {{gx, gy, gz}, {bx, by, bz}, {0, 0, 0}, shared_bytes, true}, stream, params, nullptr);
-}
-
 API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *f, int threads, size_t dynamic_shared) {
   ENTER(context);
   if (!blocks || !f || threads <= 0) return invalid_value;
@@ -463,10 +427,6 @@ API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *f,
               int(dynamic_shared) <= dynamic_limit(*f, *k, *context().device);
   *blocks = fits ? int(blocks_per_multiprocessor(*k, context().device->limits, u32(threads), u32(dynamic_shared))) : 0;
   return success;
-}
-API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, Function *f, int threads, size_t dynamic_shared,
-                                                                unsigned) {
-  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic_shared);
 }
 
 API Result cuOccupancyMaxPotentialClusterSize(int *size, Function *f, const LaunchConfig *c) {

@@ -25,7 +25,6 @@ enum PointerAttribute { attribute_context = 1, memory_type = 2, device_pointer =
                         allowed_handles = 14, access_flags = 16, mempool = 17, mapping_bytes = 18, mapping_start = 19,
                         memory_block = 20 };
 
-const int narrow_attributes[] = {memory_type, is_managed, device_ordinal, is_ipc_capable, is_mapped, access_flags};
 
 template <class T> Result put(void *data, T value) {
   memcpy(data, &value, sizeof value);
@@ -81,15 +80,4 @@ Result pointer_attribute(void *data, int attribute, DevicePointer p) {
 API Result cuPointerGetAttribute(void *data, int attribute, DevicePointer p) {
   ENTER(initialization);
   return data ? pointer_attribute(data, attribute, p) : int(invalid_value);
-}
-
-// Unlike the singular form this succeeds for unknown pointers and reports zeros.
-API Result cuPointerGetAttributes(unsigned count, int *attributes, void **data, DevicePointer p) {
-  ENTER(initialization);
-  for (unsigned i = 0; i < count; i++) {
-    if (pointer_attribute(data[i], attributes[i], p) == success) continue;
-    const bool narrow = std::count(std::begin(narrow_attributes), std::end(narrow_attributes), attributes[i]) > 0;
-    memset(data[i], attributes[i] == device_ordinal ? 0xff : 0, narrow ? 4 : 8);
-  }
-  return success;
 }

@@ -189,7 +189,6 @@ API Result cuStreamDestroy_v2(void *handle) {
   all.erase(std::find_if(all.begin(), all.end(), [&](auto &x) { return x.get() == s; }));
   return success;
 }
-API Result cuStreamDestroy(void *handle) { return cuStreamDestroy_v2(handle); }
 
 API Result cuStreamSynchronize(void *handle) {
   Entry entry_(__func__, Entry::context);
@@ -228,16 +227,6 @@ API Result cuStreamGetCtx_v2(void *handle, Context **c, GreenContext **green) {
   ENTER_STREAM(s, handle, context);
   *c = s->context;
   *green = s->green;
-  return success;
-}
-API Result cuStreamGetDevice(void *handle, int *device) {
-  ENTER_STREAM(s, handle, context);
-  *device = s->context->device->ordinal;
-  return success;
-}
-API Result cuStreamGetFlags(void *handle, unsigned *flags) {
-  ENTER_STREAM(s, handle, context);
-  *flags = s->flags;
   return success;
 }
 API Result cuStreamGetPriority(void *handle, int *priority) {
@@ -348,7 +337,6 @@ API Result cuEventDestroy_v2(Event *e) {
   delete e;
   return success;
 }
-API Result cuEventDestroy(Event *e) { return cuEventDestroy_v2(e); }
 
 API Result cuEventRecord(Event *e, void *handle) {
   ENTER(context);
@@ -365,7 +353,6 @@ API Result cuEventRecord(Event *e, void *handle) {
   enqueue(*s, e->operation);
   return success;
 }
-API Result cuEventRecordWithFlags(Event *e, void *handle, unsigned) { return cuEventRecord(e, handle); }
 
 API Result cuEventSynchronize(Event *e) {
   ENTER(context);
@@ -398,7 +385,6 @@ API Result cuEventElapsedTime(float *milliseconds, Event *from, Event *to) { ret
 
 API Result cuStreamBeginCapture_v2(void *handle, int mode) {
   ENTER(context);
-  static unsigned long long ids;
   Stream *s = stream_of(handle);
   if (!s) return invalid_handle;
   if (mode < 0 || mode > 2) return invalid_value;
@@ -406,7 +392,7 @@ API Result cuStreamBeginCapture_v2(void *handle, int mode) {
   if (s->capture) return illegal_state;
   s->capture = std::make_shared<Capture>();
   Capture &c = *s->capture;
-  c.id = ++ids, c.mode = mode, c.thread = std::this_thread::get_id(), c.origin = s, c.graph = std::make_unique<Graph>();
+  c.mode = mode, c.thread = std::this_thread::get_id(), c.origin = s, c.graph = std::make_unique<Graph>();
   c.streams.insert(s);
   s->capture_after.clear();
   driver().captures.push_back(s->capture);
@@ -448,26 +434,6 @@ API Result cuStreamIsCapturing(void *handle, int *status) {
   return success;
 }
 
-API Result cuStreamGetCaptureInfo_v3(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies,
-                                     const void **edges, size_t *count) {
-  ENTER_STREAM(s, handle, context);
-  if (Result r = refuse_implicit(*s)) return r;
-  *status = !s->capture ? 0 : s->capture->invalidated ? 2 : 1;
-  if (id) *id = s->capture ? s->capture->id : 0;
-  if (graph) *graph = s->capture ? s->capture->graph.get() : nullptr;
-  if (dependencies) *dependencies = nullptr;
-  if (edges) *edges = nullptr;
-  if (count) *count = 0;
-  return success;
-}
-API Result cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies,
-                                     size_t *count) {
-  return cuStreamGetCaptureInfo_v3(handle, status, id, graph, dependencies, nullptr, count);
-}
-API Result cuStreamGetCaptureInfo(void *handle, int *status, unsigned long long *id) {
-  return cuStreamGetCaptureInfo_v3(handle, status, id, nullptr, nullptr, nullptr, nullptr);
-}
-
 API Result cuThreadExchangeStreamCaptureMode(int *mode) {
   ENTER(nothing);
   if (!mode || *mode < 0 || *mode > 2) return invalid_value;
@@ -482,9 +448,6 @@ API Result cuGraphInstantiateWithFlags(Graph **exec, Graph *graph, unsigned long
   if (!exec || !graph) return invalid_value;
   *exec = new Graph(*graph);
   return success;
-}
-API Result cuGraphInstantiate(Graph **exec, Graph *graph, void *, char *, size_t) {
-  return cuGraphInstantiateWithFlags(exec, graph, 0);
 }
 
 API Result cuGraphLaunch(Graph *exec, void *handle) {
@@ -507,14 +470,6 @@ API Result cuGraphLaunch(Graph *exec, void *handle) {
   }
   enqueue(*s, last);
   return block_if_asked(*s);
-}
-API Result cuGraphUpload(Graph *exec, void *) { return exec ? success : invalid_value; }
-
-API Result cuGraphGetNodes(Graph *graph, void **, size_t *count) {
-  ENTER(context);
-  if (!graph || !count) return invalid_value;
-  *count = graph->nodes.size();
-  return success;
 }
 
 API Result cuGraphExecDestroy(Graph *exec) {

@@ -41,10 +41,6 @@ quern_status exchange_plan(struct one_exchange *one, quern_ragged_plan **plan) {
     return quern_ragged_plan_create(&one->bench->group, 1, &one->args, &one->workspace, &one->workspace_bytes, plan);
 }
 
-quern_status exchange_run_plan(struct one_exchange *one, quern_ragged_plan *plan) {
-    return rank_bench_status(one->bench, quern_ragged_plan_run(plan, one->stream));
-}
-
 /* Of GPUs, whose arguments may point elsewhere by mistake. */
 static void look(const struct one_exchange *one) {
     if (one->rank->shares_thread) rank_bench_seen(one->bench, one->bench->pool[POOL_SYMMETRIC] + OUTPUT_AT, 2 * EXCHANGED);

@@ -35,7 +35,6 @@ void exchange_make(struct one_exchange *one, struct rank_bench *bench);
 quern_status exchange_call(const struct one_exchange *one);  /* alone */
 quern_status exchange_run(struct one_exchange *one);
 quern_status exchange_plan(struct one_exchange *one, quern_ragged_plan **plan);
-quern_status exchange_run_plan(struct one_exchange *one, quern_ragged_plan *plan);
 
 /* What has come, and that nothing has. */
 void exchange_check(const struct one_exchange *one);

@@ -1,8 +1,8 @@
 """Which jobs the gate runs: its own, and one of PARTS parts of all others, chosen by the commit.  `./quern test --deep` runs all.
 
 The gate has each kind of proof once: the host library with sanitizers on CPUs, ranks and the GPU generation that has all features;
-the kernels of the best CPU target; the short checks.  What repeats that on other targets, C libraries and carriers, and what takes
-long, is in a part.  PARTS gates of successive commits run everything.
+the kernels of the best CPU target, and the arithmetic of the others; the short checks.  What repeats that on other targets, C
+libraries and carriers, and what takes long, is in a part.  PARTS gates of successive commits run everything.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ PARTS = 24
 
 # What runs with musl in each gate.
 MUSL = frozenset({"test_adam_published", "test_details", "test_group", "test_hosts_network", "test_structs"})
+# What runs on every CPU target in each gate: the arithmetic of the kernels, in at most five seconds each.
+EVERY_TARGET = frozenset({"test_accumulate", "test_adam_published", "test_adam_random", "test_adam_rounding",
+                          "test_cross_entropy_columns", "test_cross_entropy_divergence", "test_cross_entropy_published",
+                          "test_gradients", "test_linear_cross_entropy", "test_quantize"})
 # Of two halves, sanitized kernels of CPUs run one in a gate.
 HALVES = (frozenset({"adam", "quantize", "ragged_all_to_all"}), frozenset({"cross_entropy", "collective"}))
 
@@ -48,7 +52,7 @@ def has_suite(configuration: devices.Configuration, suite: suites.Suite, number:
     if kind == "cpu" and sanitized and suite.operations:
         return configuration.is_first and bool(set(suite.operations) & HALVES[number % 2])
     if kind == "cpu" and not sanitized:
-        return configuration.is_first and bool(suite.operations or not suite.sanitized)
+        return name in EVERY_TARGET or configuration.is_first and bool(suite.operations or not suite.sanitized)
     if kind == "emulated" and not sanitized:
         return configuration.is_first and not suite.sanitized
     is_local = "carrier" not in configuration.name and "UCX" not in configuration.name

@@ -78,6 +78,7 @@ static void session_open(struct session *session, struct gradients *g, const que
     *session = (struct session){.g = g, .args = *on_host};
     quern_accumulate_args *args = &session->args;
     args->gradients = g->on_device;
+    if (form != PLANNED && args->main_dtype == QUERN_F32) args->main_dtype = QUERN_NO_DTYPE;  /* the default */
     buffer_open(&session->flags, g->device, (size_t)g->tensors * sizeof(int32_t), 4, NULL);
     buffer_open(&session->counts, g->device, (size_t)(on_host->group_count + 1) * sizeof(int64_t), 8, NULL);
     session_write(session, on_host->overwrite_flags, on_host->token_counts);

@@ -11,6 +11,8 @@
 #include "harness/hosts_case.h"
 #include "harness/network.h"
 #include "harness/ranks.h"
+#include "ranks/collective/collective.h"
+#include "ranks/hosts/hosts.h"
 
 enum { POOL = 5 << 20 };
 
@@ -63,6 +65,25 @@ Test(hosts_collective_ends, a_rank_dies_at_any_message) {
                                                       .may_die = 1u << death.by});
         check(!wrong, "at message %u: %s", at, wrong);
     }
+}
+
+static const struct carrier_choice fails_later = {.borrows = true, .culprit = 1, .fails_at = 70};
+
+/* A call that fails in one of its steps, here or at the other rank, sends less than one that succeeds. */
+TEST_GROUP(hosts_collective_ends, no_step_follows_one_that_fails, .kind = RANK_BOTH, .count = 2, .hosts = 2,
+           .carrier = &fails_later) {
+    enum { LARGE = 40000 };
+    const uint32_t *sent = &rank_member_of(rank, group)->net->sent[!rank->rank];
+    SCOPED float *input = zeroed(LARGE * sizeof *input), *output = zeroed(LARGE * sizeof *output);
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = LARGE, .input = input, .output = output);
+    uint32_t whole = 0, before;
+    quern_status status;
+    quern_most_workspace = 16 << 10;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    void *workspace = rank_allocate(rank, group, POOL);
+    while (before = *sent, (status = quern_all_reduce(group, &args, workspace, POOL, NULL)) == QUERN_OK) whole = *sent - before;
+    rank_refused(rank, status, QUERN_SYSTEM_ERROR, "stand-in: ");
+    rank_check(rank, *sent - before < whole, "%u messages, %u of a whole call", *sent - before, whole);
 }
 
 static quern_status run_until_the_last_ends(struct rank *rank) {

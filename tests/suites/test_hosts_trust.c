@@ -4,6 +4,7 @@
  * Runs on: ranks.
  */
 #include <malloc.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -186,6 +187,36 @@ TEST_BODY(hosts_trust, damaged_decisions_are_not_believed, .kind = RANK_PROCESSE
         }
         rank_line_up(rank);
     }
+}
+
+/* ---- a crowd that knows the secret ---- */
+
+/* As many followers as a group may have ranks, and as many handshakes as a listener has places.  One more is sent away. */
+static void crowd(struct rank *rank, const quern_group_args *args) {
+    enum { PLACES = 32 };
+    int follower[QUERN_GROUP_LIMIT];
+    static struct quern_connector waiting[PLACES];
+    unsigned char key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
+    const struct quern_address place = played_place(args, key);
+    for (size_t i = 0; i < COUNT(follower); i++) follower[i] = played_call(rank, &place, key, QUERN_CALL_MEETING, session);
+    for (size_t i = 0; i < COUNT(waiting); i++) {
+        quern_connector_begin(&waiting[i], &place, key, QUERN_CALL_MEETING, 1, 0);
+        while (waiting[i].handshake.step == 0) quern_connector_go(&waiting[i]);
+    }
+    struct pollfd more = {.fd = played_call(rank, &place, key, QUERN_CALL_MEETING, session), .events = POLLIN};
+    rank_check(rank, poll(&more, 1, -1) == 1 && recv(more.fd, session, 1, 0) == 0, "a follower too many hears something");
+    close(more.fd);
+    for (size_t i = 0; i < COUNT(waiting); i++) quern_connector_end(&waiting[i]);
+    for (size_t i = 0; i < COUNT(follower); i++) {
+        rank_check(rank, recv(follower[i], session, 1, MSG_DONTWAIT) < 0, "follower %zu is sent away", i);
+        close(follower[i]);
+    }
+}
+
+TEST_BODY(hosts_trust, the_place_of_meeting_holds_as_many_as_a_group_may_have, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+    const quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    if (rank->rank == 1) crowd(rank, &args);
+    rank_ok(rank, quern_group_destroy(rank_create(rank, &args)));
 }
 
 /* ---- keys ---- */

@@ -244,14 +244,19 @@ TEST_SIDE(nccl_group, a_child_of_fork, .kind = RANK_PROCESSES, .count = 2, .host
     meet(side, NULL, 0, 1);
 }
 
-/* A process that ends with a group ends its watcher first. */
+/* A process that ends with groups ends their watchers first, and none of groups that it has destroyed: the first, then the last. */
 TEST_BODY(nccl_group, a_process_that_exits, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
-    struct nccl_side side;
+    struct nccl_side side[4];
     int end = -1;
     const pid_t child = fork();
     if (child == 0) {
-        nccl_open(&side, rank, 30);
-        meet(&side, NULL, 0, 1);
+        for (int i = 0; i < 2; i++) nccl_open(&side[i], rank, 30);
+        for (int i = 0; i < 2; i++) {
+            rank_ok(rank, nccl_close(&side[i ? 2 : 0]));
+            nccl_open(&side[2 + i], rank, 30);
+        }
+        meet(&side[1], NULL, 0, 1);
+        meet(&side[3], NULL, 0, 2);
         exit(7);
     }
     for (int i = 0; i < 6000 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);

@@ -428,7 +428,8 @@ static bool same_steps(const struct quern_kernel *one, const struct quern_kernel
 
 static bool same_rows(const struct quern_kernel *one, const struct quern_kernel *other) {
     if (!same_key(one, other)) return false;
-    if (one->key.cross_entropy.stage == QUERN_STAGE_PORTABLE) return true;
+    const enum quern_cross_entropy_stage stage = one->key.cross_entropy.stage;
+    if (stage == QUERN_STAGE_PORTABLE || stage == QUERN_STAGE_PORTABLE_COMBINE) return true;
     return !is_divided_by_columns(one) && !is_divided_by_columns(other) && !strcmp(one->target.name, other->target.name);
 }
 

@@ -187,6 +187,42 @@ TEST_BENCH(trace, a_child_of_fork_has_its_own) {
     check(count_lines(text, "\"cat\":\"step\"", "") == 2, "%s", text);
 }
 
+/* ---- ranges of NVTX ---- */
+
+static const char *nvtx_name;            /* what the loader finds; NULL: nothing of NVTX */
+static bool has_pop;
+static char ranges[200];                 /* a bracket for each beginning and end */
+
+static int push_range(const char *name) { return strcat(strcat(ranges, name), "("), 0; }
+static int pop_range(void) { return strcat(ranges, ")"), 0; }
+
+void *__real_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags) {
+    if (!name || strncasecmp(name, "libnvt", 6)) return __real_dlopen(name, flags);
+    return nvtx_name && !strcmp(name, nvtx_name) ? ranges : NULL;
+}
+
+void *__real_dlsym(void *library, const char *name);
+void *__wrap_dlsym(void *library, const char *name) {
+    if (library != ranges) return __real_dlsym(library, name);
+    if (!strcmp(name, "nvtxRangePushA")) return (void *)push_range;
+    return has_pop && !strcmp(name, "nvtxRangePop") ? (void *)pop_range : NULL;
+}
+
+static void check_ranges(struct bench *bench, const char *name, bool pops, const char *expected) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("the product is one of a CPU");
+    nvtx_name = name, has_pop = pops;
+    free(trace_nested(bench, false));
+    check_ok(bench_step(bench));         /* behind the trace */
+    check(!strcmp(ranges, expected), "the ranges are %s: expected %s", ranges, expected);
+}
+
+#define RANGES "linear_cross_entropy(adam())"
+TEST_BENCH(trace, each_call_is_a_range_of_NVTX) { check_ranges(bench, "libnvToolsExt.so.1", true, RANGES); }
+TEST_BENCH(trace, NVTX_has_another_name) { check_ranges(bench, "libnvtx3interop.so.1", true, RANGES); }
+TEST_BENCH(trace, NVTX_has_a_third_name) { check_ranges(bench, "libnvtx3interop.so", true, RANGES); }
+TEST_BENCH(trace, half_of_NVTX_is_none) { check_ranges(bench, "libnvToolsExt.so.1", false, ""); }
+
 /* ---- errors ---- */
 
 TEST_BENCH(trace, wrong_calls_are_refused) {

@@ -174,7 +174,6 @@ extern Statistics statistics;
 void start_grid(Grid *);
 // Runs every resident block until it waits. Finished grids are taken off the active list.
 Step step();
-bool grids_active();
 // Ends a grid: by its error, or because the context goes away.
 void abandon_grid(Grid *, u32 error);
 void abandon_all_stuck();

@@ -503,8 +503,6 @@ Step step() {
   return progress_events != before || looks_elsewhere != looks_before ? Step::progressed : Step::stuck;
 }
 
-bool grids_active() { return !active.empty(); }
-
 void abandon_grid(Grid *g, u32 error) {
   if (!g->error) g->error = error;
   drop_failed_clusters();
