@@ -546,7 +546,9 @@ static __device__ __forceinline__ void prepare_gradient(const quern_cross_entrop
     const struct quern_row_gradient gradient = quern_row_gradient(&problem, number, label, &stats, &values);
     const bool has_origin = gradient.origin > -INFINITY_F64;
     const double of_row = has_origin ? quern_row_power(gradient.origin) : 0.0;
-    block.power = has_stats ? of_row : block.power;
+    if (has_stats) { /* else other threads may still read it */
+        block.power = of_row;
+    }
     const double factor = has_origin ? quern_times_power(gradient.factor, block.power - of_row) : 0.0;
     block.kind = gradient.kind;
     block.factor = quern_factor_of(factor, fabs(factor), T::bytes == 4);
