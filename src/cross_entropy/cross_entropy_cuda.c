@@ -288,7 +288,8 @@ static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct
 
 static quern_status plan(struct launches *launches, struct quern_cross_entropy_call *call) {
     const bool wants_columns = quern_cross_entropy_wants_columns(call), wants_slopes = quern_cross_entropy_wants_slopes(call);
-    const bool reads_logits = (call->columns.top_k || call->columns.given_count) && wants_columns && call->step != QUERN_STEP_COMBINE;
+    const bool has_lists = call->columns.top_k || call->columns.given_count;
+    const bool reads_logits = has_lists && wants_columns && call->step != QUERN_STEP_COMBINE;
     const bool finishes = wants_columns && !wants_slopes && call->step != QUERN_STEP_STATS;
     quern_status status = QUERN_OK;
     if (reads_logits || wants_slopes) status = add(launches, call, QUERN_STAGE_COLUMNS, call->problem.rows);

@@ -38,7 +38,8 @@ static bool diverges(const struct quern_columns_problem *problem, int64_t row, c
 bool quern_cross_entropy_soft_part(const struct quern_columns_problem *problem, int64_t row, int64_t part, float *room,
                                    struct quern_soft_part *soft) {
     const struct quern_row_values values = values_of(problem, row);
-    const int64_t first = part * QUERN_CPU_PART_COLUMNS, columns = quern_smaller(problem->rows.vocab - first, QUERN_CPU_PART_COLUMNS);
+    const int64_t first = part * QUERN_CPU_PART_COLUMNS;
+    const int64_t columns = quern_smaller(problem->rows.vocab - first, QUERN_CPU_PART_COLUMNS);
     const quern_dtype dtype = (quern_dtype)problem->soft_dtype;
     const char *targets = soft_target_at(problem, row, first);
     if (!diverges(problem, row, &values)) return false;
