@@ -391,7 +391,8 @@ static quern_status find_kernels(const struct quern_cross_entropy_call *call, st
 static struct work parts_of(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
                             const struct quern_kernel *kernel, const struct kernels *kernels) {
     return (struct work){
-        .call = call, .problem = problem, .kernel = kernel, .kernels = kernels, .run = run_parts, .count = problem->rows * problem->part_count,
+        .call = call, .problem = problem, .kernel = kernel, .kernels = kernels, .run = run_parts,
+        .count = problem->rows * problem->part_count,
         .cost = problem->vocab / quern_larger(1, problem->part_count), .keeps = call->step == QUERN_STEP_WHOLE && problem->grad};
 }
 
