@@ -12,8 +12,8 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # columns as fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared
 # memory of a block of one warp.  "upstream" multiplies a gradient that is there already, part by part.  "portable" does all of a
 # row with portable bits, and "portable_combine" joins those of shards.  "columns" finds further columns of a row before the others,
-# "log_probs" their log-probabilities after them, and "listed" the gradient of those with soft targets.  "soft" finds divergences from
-# soft targets of all columns; "wide" is a GPU's gradient with these, and in fp32.
+# "log_probs" their log-probabilities after them, and "listed" the gradient of those with soft targets.  "soft" finds divergences
+# from soft targets of all columns; "wide" is a GPU's gradient with these, and in fp32.
 ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
 # With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row;

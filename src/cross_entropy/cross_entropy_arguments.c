@@ -121,7 +121,8 @@ static quern_status check_shape(const quern_device *device, const quern_cross_en
     status = check_at_least(device, "args.padded_vocab", args->padded_vocab, "vocab", args->vocab);
     if (status == QUERN_OK) status = quern_check_count(device, "args.padded_vocab", args->padded_vocab, QUERN_MOST_ROWS);
     if (status == QUERN_OK)
-        status = check_matrix(device, args, "args.vocab", args->vocab, "args.logits_stride", args->logits_stride, args->logits_dtype);
+        status = check_matrix(device, args, "args.vocab", args->vocab, "args.logits_stride", args->logits_stride,
+                              args->logits_dtype);
     if (status == QUERN_OK && args->soft_targets_dtype)
         status = check_matrix(device, args, "args.vocab", args->vocab, "args.soft_targets_stride", args->soft_targets_stride,
                               args->soft_targets_dtype);
@@ -215,14 +216,14 @@ static quern_status check_soft_targets(const quern_device *device, const quern_c
     if (!args->soft_targets_dtype) return QUERN_OK;
     const char *dtype = quern_dtype_name(args->soft_targets_dtype);
     if (args->has_tail)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.soft_targets_dtype is %s with args.has_tail 1: expected 0, since no "
-                          "column is left", dtype);
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.soft_targets_dtype is %s with args.has_tail 1: expected 0, since "
+                          "no column is left", dtype);
     if (args->target_probs)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.soft_targets_dtype is %s and args.target_probs is set: expected NULL",
-                          dtype);
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.soft_targets_dtype is %s and args.target_probs is set: expected "
+                          "NULL", dtype);
     if (args->vocab == args->global_vocab || !has_divergence(args)) return QUERN_OK;
-    return quern_fail(device, QUERN_NOT_SUPPORTED, "args.soft_targets_dtype is %s with a shard of the vocab: expected all columns, or "
-                      "a list in given_ids and target_probs", dtype);
+    return quern_fail(device, QUERN_NOT_SUPPORTED, "args.soft_targets_dtype is %s with a shard of the vocab: expected all columns, "
+                      "or a list in given_ids and target_probs", dtype);
 }
 
 quern_status quern_cross_entropy_check(const quern_device *device, const quern_cross_entropy_args *given,
@@ -303,8 +304,8 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
     const unsigned listed = WHOLE | STATS | COMBINE, of_top = args->top_k ? listed : 0, of_given = has_given ? listed : 0;
     const int64_t floats = (int64_t)sizeof(float), integers = (int64_t)sizeof(int64_t);
     return (struct buffers){{
-        {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride, args->logits_dtype), element,
-         WHOLE | STATS | GRADIENT, 0, 0},
+        {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride, args->logits_dtype),
+         element, WHOLE | STATS | GRADIENT, 0, 0},
         {"args.labels", args->labels, rows * (int64_t)label, label, WHOLE | STATS | COMBINE | GRADIENT, 0, 0},
         {"args.grad", args->grad, matrix_bytes(args, args->grad, args->padded_vocab, args->grad_stride, args->grad_dtype), grad,
          GRADIENT | UPSTREAM, WHOLE, WHOLE | GRADIENT | UPSTREAM},
@@ -330,7 +331,8 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
         {"args.given_log_probs", args->given_log_probs, given * floats, sizeof(float), of_given | later, 0, of_given},
         {"args.target_probs", args->target_probs, given * floats, sizeof(float), diverges | later, 0, 0},
         {"args.soft_targets", args->soft_targets,
-         matrix_bytes(args, args->soft_targets, args->vocab, args->soft_targets_stride, args->soft_targets_dtype), target, soft, 0, 0},
+         matrix_bytes(args, args->soft_targets, args->vocab, args->soft_targets_stride, args->soft_targets_dtype), target, soft, 0,
+         0},
         {"args.divergence", args->divergence, row_floats, sizeof(float), 0, finds, finds},
         upstream_buffer(args, OF_DIVERGENCE, 0),
         {"args.shard_top_ids", args->shard_top_ids, shard_top * integers, sizeof(int64_t), of_top & COMBINE, 0, 0},
