@@ -69,7 +69,9 @@ struct portable_exponential {
     float round, lowest;
 
     __device__ __forceinline__ explicit portable_exponential(const double &of_origin) : power(of_origin) {
-        is_near = fabs(power * QUERN_LN_2_FLOAT) <= QUERN_POWERS_REACH - 200;
+        int near = fabs(power * QUERN_LN_2_FLOAT) <= QUERN_POWERS_REACH - 200;
+        asm("" : "+r"(near)); /* otherwise the double is kept, for which there are no registers */
+        is_near = near;
         const float near_power = is_near ? (float)power : 0.0f;
         round = ROUND_TO_INTEGER - near_power;
         lowest = LOWEST_DISTANCE + near_power * (float)QUERN_LN_2_FLOAT;
