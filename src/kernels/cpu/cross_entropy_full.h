@@ -340,9 +340,10 @@ enum { HAS_POLICY_LOOPS = 1 };
 enum { HAS_POLICY_LOOPS = 0 };
 #endif
 
-/* With a temperature there is one loop, with the entropy, for both: code has a size, too. */
-static struct piece_sums warm_sums(const struct full_piece *piece, int64_t columns) {
-    const struct full_wants wants = {.kept = 1, .temperature = 1, .entropy = 1};
+/*
+ * With a temperature, and with class weights of a smoothing, there is one loop, with the entropy, for both: code has a size, too.
+ */
+SPECIALISED struct piece_sums with_moments(const struct full_piece *piece, int64_t columns, struct full_wants wants) {
     struct piece_sums sums = full_pass(piece, columns, wants);
     if (!piece->wants.entropy)
         sums.moment = 0;
@@ -353,16 +354,16 @@ static struct piece_sums warm_sums(const struct full_piece *piece, int64_t colum
 static bool is_rare(const struct full_wants *wants, bool has_policy_loop) {
     if (wants->centred || !wants->kept || wants->softcap != wants->in_reach)
         return true;
+    if (wants->softcap && wants->smoothing && !wants->class_weights)
+        return true;
     return !has_policy_loop && ((wants->entropy && !wants->class_weights) || (wants->temperature && !wants->softcap));
 }
 
 /* The options of typical training have separate loops; one loop handles all other combinations. */
 static struct piece_sums full_sums(const struct full_piece *piece, int64_t columns) {
     const struct full_wants wants = piece->wants;
-    const struct full_wants kept = {.kept = 1}, weighed = {.kept = 1, .smoothing = 1, .class_weights = 1};
+    const struct full_wants kept = {.kept = 1}, warm = {.kept = 1, .temperature = 1, .entropy = 1};
     const struct full_wants smoothed = {.kept = 1, .smoothing = 1}, capped = {.kept = 1, .softcap = 1, .in_reach = 1};
-    const struct full_wants capped_smoothed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1};
-    const struct full_wants capped_weighed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1};
     const struct full_wants all = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
     const struct full_wants all_but_softcap = {.kept = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
     const struct full_wants entropy = {.kept = 1, .entropy = 1};
@@ -370,17 +371,11 @@ static struct piece_sums full_sums(const struct full_piece *piece, int64_t colum
     if (is_rare(&wants, has_policy_loop))
         return full_pass(piece, columns, wants);
     if (has_policy_loop)
-        return wants.temperature ? warm_sums(piece, columns) : full_pass(piece, columns, entropy);
-    if (wants.entropy)
-        return wants.softcap ? full_pass(piece, columns, all) : full_pass(piece, columns, all_but_softcap);
-    if (wants.softcap && wants.class_weights)
-        return full_pass(piece, columns, capped_weighed);
-    if (wants.softcap && wants.smoothing)
-        return full_pass(piece, columns, capped_smoothed);
+        return wants.temperature ? with_moments(piece, columns, warm) : full_pass(piece, columns, entropy);
+    if (wants.class_weights)
+        return wants.softcap ? with_moments(piece, columns, all) : with_moments(piece, columns, all_but_softcap);
     if (wants.softcap)
         return full_pass(piece, columns, capped);
-    if (wants.class_weights)
-        return full_pass(piece, columns, weighed);
     if (wants.smoothing)
         return full_pass(piece, columns, smoothed);
     return full_pass(piece, columns, kept);

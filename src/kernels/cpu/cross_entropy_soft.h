@@ -27,8 +27,8 @@ static inline __attribute__((always_inline)) vector product_unless_zero(vector f
     return vector_if_above(factor, vector_broadcast(0.0f), factor * x, factor);
 }
 
-/* y: of a column that does not exist -infinity, whose target t is 0. */
-static inline __attribute__((always_inline)) struct soft_terms soft_terms(const struct soft_row *row, vector y, vector t) {
+/* y: of a column that does not exist -infinity, whose target t is 0.  A function, since its code has a size, too. */
+static __attribute__((noinline)) struct soft_terms soft_terms(const struct soft_row *row, vector y, vector t) {
     const vector log_q = y - row->lse, least = vector_broadcast(-87.0f);  /* whose exponential is a normal number */
     struct soft_terms terms = {vector_broadcast(0.0f), vector_broadcast(0.0f) - t};
     if (!row->of_model) {

@@ -188,7 +188,11 @@ static float sum_block(const struct row *row, int64_t column, int64_t end, const
 }
 
 /* What follows is once in the code of a type: it costs little beside the strides. */
+#ifdef __clang__
 #define ONCE static __attribute__((noinline))
+#else
+#define ONCE static __attribute__((noinline, noclone))
+#endif
 
 ONCE float maximum_of(const struct row *row, int64_t column, int64_t end) {
     if (row->label < column || row->label >= end)

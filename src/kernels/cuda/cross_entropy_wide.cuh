@@ -38,6 +38,25 @@ struct soft_terms {
     float value, slope;        /* as struct quern_divergence_term */
 };
 
+/* A term whose factor is 0 is 0. */
+static __device__ __forceinline__ float product_of(float factor, float x) { return factor != 0.0f ? factor * x : 0.0f; }
+
+/* Of a column with log q.  A function, since its code has a size, too. */
+static __device__ __noinline__ soft_terms soft_terms_of(float log_q, float t, bool of_targets, bool of_model) {
+    if (!of_model) {
+        return {product_of(t, logf(t) - log_q), -t};
+    }
+    const float power = log_q * LOG2_E, e = exp2_flushed(power);
+    const float lost = __fmaf_rn(log_q, LOG2_E_REST, __fmaf_rn(log_q, LOG2_E, -power));
+    const float q = e != 0.0f ? __fmaf_rn(e, lost * LN_2, e) : 0.0f;
+    if (!of_targets) {
+        const float value = product_of(q, log_q - logf(t));
+        return {value, value + q};
+    }
+    const float inverse_mean = __fdividef(2.0f, t + q), of_q = product_of(q, logf(q * inverse_mean));
+    return {0.5f * (product_of(t, logf(t * inverse_mean)) + of_q), 0.5f * of_q};
+}
+
 /* A row's soft targets, and its lse as a sum of two numbers. */
 struct soft_row {
     const void *targets;
@@ -53,27 +72,8 @@ struct soft_row {
     }
     __device__ __forceinline__ float target(int64_t column) const { return widen_any(targets, dtype, column); }
 
-    __device__ __forceinline__ float log_q(float y) const { return (y - lse) - lse_rest; }
-    static __device__ __forceinline__ float exponential(float x) {
-        const float power = x * LOG2_E, e = exp2_flushed(power);
-        const float lost = __fmaf_rn(x, LOG2_E_REST, __fmaf_rn(x, LOG2_E, -power));
-        return e != 0.0f ? __fmaf_rn(e, lost * LN_2, e) : 0.0f;
-    }
-    /* A term whose factor is 0 is 0. */
-    static __device__ __forceinline__ float product(float factor, float x) { return factor != 0.0f ? factor * x : 0.0f; }
-
     __device__ __forceinline__ soft_terms terms(float y, float t) const {
-        const float below = log_q(y);
-        if (!of_model) {
-            return {product(t, logf(t) - below), -t};
-        }
-        const float q = exponential(below);
-        if (!of_targets) {
-            const float value = product(q, below - logf(t));
-            return {value, value + q};
-        }
-        const float inverse_mean = __fdividef(2.0f, t + q), of_q = product(q, logf(q * inverse_mean));
-        return {0.5f * (product(t, logf(t * inverse_mean)) + of_q), 0.5f * of_q};
+        return soft_terms_of((y - lse) - lse_rest, t, of_targets, of_model);
     }
 };
 
