@@ -97,11 +97,11 @@ static double soft_value(int row) {
 
 static double soft_upstream(int row) { return row < COUNTED ? -(double)OF_DIVERGENCE * SOFT_TARGET * VOCAB : 0; }
 
-/* As the gradient stage, the wide one takes the label's column for one without a target. */
+/* Of the label's column as of the others, which the next stage corrects. */
 static double wide_gradient(int row, int column) {
-    const double q = exp(logit(row, column) - lse(row)), is_label = column == label(row);
+    const double q = exp(logit(row, column) - lse(row));
     if (row >= COUNTED) return 0;
-    return gradient(row, column) + soft_upstream(row) * (is_label - q) - (is_label ? 0 : (double)OF_DIVERGENCE * SOFT_TARGET);
+    return gradient(row, column) + soft_upstream(row) * ((column == label(row)) - q) - (double)OF_DIVERGENCE * SOFT_TARGET;
 }
 
 /* ---- asking ---- */

@@ -424,7 +424,7 @@ Test(pack, refuses_rows_of_cross_entropy_that_make_no_sense) {
         struct quern_pack_row row;
     } faults[] = {
         FAULT("an unknown stage", r.stage = QUERN_STAGE_ROWS - 1),
-        FAULT("an unknown stage", r.stage = QUERN_STAGE_LISTED + 1),
+        FAULT("an unknown stage", r.stage = QUERN_STAGE_WIDE + 1),
         FAULT("an unknown dtype", r.dtypes[0] = QUERN_NO_DTYPE),
         FAULT("an unknown dtype", r.dtypes[0] = QUERN_INT32),
         FAULT("an unknown dtype", r.stage = QUERN_STAGE_COMBINE),
