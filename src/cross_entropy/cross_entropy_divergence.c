@@ -140,7 +140,7 @@ void quern_cross_entropy_write_listed(const struct quern_columns_problem *proble
                                 .divergence = divergence_of(problem, row)};
     const int64_t count = problem->given_count;
     listed.gradient = quern_row_gradient(&problem->rows, row, listed.label, &listed.stats, &listed.values);
-    if (listed.values.is_infinite || isnan(listed.values.sum)) return;  /* a skipped row has the stats of no columns */
+    if (!diverges(problem, row, &listed.values)) return;
     if (listed.gradient.kind == QUERN_GRADIENT_NAN) return;
     const float *logits = problem->own_logits + row * (count + 1);
     write_column(&listed, listed.label, problem->soft_targets ? target_of_label(problem, row) : -1, logits[count]);
