@@ -417,6 +417,22 @@ Test(cross_entropy_divergence, alone) {
     check_results(&s, buffer_read(&m.divergence), buffer_read(&m.grad));
 }
 
+/* A mean of a subnormal target and a model's 0 has no finite inverse in fp32. */
+Test(cross_entropy_divergence, of_a_subnormal_target) {
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    for (int i = 0; i < 2; i++) {
+        struct scene s;
+        struct memory m CLOSED_BY(close_memory);
+        make_scene(&s, &(const struct divergence_case){.dtype = QUERN_F32, .soft = i ? QUERN_BF16 : QUERN_F32,
+                                                       .kind = QUERN_JENSEN_SHANNON, .vocab = 50, .seed = 5500});
+        for (int row = 0; row < ROWS; row++) s.logits[row][s.ids[row][5]] = (double)-INFINITY, s.targets[row][5] = 0x1p-130;
+        open_memory(&m, &device, &s);
+        const quern_cross_entropy_args args = args_of(&s, &m);
+        run(&device, quern_cross_entropy, &args);
+        check_results(&s, buffer_read(&m.divergence), buffer_read(&m.grad));
+    }
+}
+
 /* Without an upstream gradient, and with one of 0 beside a divergence that is infinite, the gradient is that of the loss. */
 Test(cross_entropy_divergence, of_no_weight) {
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);

@@ -10,7 +10,7 @@
 #include "kernels/cpu/cross_entropy_kept.h"
 #include "kernels/cpu/logarithm.h"
 
-/* The rows's constants as vectors. */
+/* What the columns of a row share, as vectors. */
 struct soft_row {
     vector lse;
     vector scale;              /* undoes the bias of an exponential, and the rounding of lse */
@@ -41,7 +41,7 @@ static __attribute__((noinline)) struct soft_terms soft_terms(const struct soft_
         terms.slope = terms.value + q;
         return terms;
     }
-    const vector inverse_mean = 2.0f / vector_max(vector_broadcast(FLT_MIN), t + q);  /* NaN of t stays in the products */
+    const vector inverse_mean = 2.0f / vector_max(vector_broadcast(FLT_MIN), t + q);  /* finite beside a subnormal t */
     const vector of_q = product_unless_zero(q, vector_log(q * inverse_mean));
     terms.value = 0.5f * (product_unless_zero(t, vector_log(t * inverse_mean)) + of_q);
     terms.slope = 0.5f * of_q;
@@ -56,11 +56,7 @@ SPECIALISED struct vector_pair load_targets(const struct quern_soft_part *soft, 
     return pair_load_element(pair_or_tail(targets, columns, tail, 0));
 }
 
-struct soft_totals {
-    total value, slope;
-};
-
-/* place: of the piece in the scratch.  first: of the part. */
+/* first: the column with which the part begins.  addends: of the piece; NULL: not wanted. */
 static void add_soft_piece(const struct row *row, const struct soft_row *of, struct quern_soft_part *soft, float *addends,
                            int64_t first, int64_t column, int64_t end) {
     const vector upstream = vector_broadcast(soft->upstream);

@@ -53,7 +53,8 @@ static __device__ __noinline__ soft_terms soft_terms_of(float log_q, float t, bo
         const float value = product_of(q, log_q - logf(t));
         return {value, value + q};
     }
-    const float inverse_mean = __fdividef(2.0f, t + q), of_q = product_of(q, logf(q * inverse_mean));
+    const float inverse_mean = __fdividef(2.0f, fmaxf(FLT_MIN, t + q)); /* finite beside a subnormal target */
+    const float of_q = product_of(q, logf(q * inverse_mean));
     return {0.5f * (product_of(t, logf(t * inverse_mean)) + of_q), 0.5f * of_q};
 }
 
