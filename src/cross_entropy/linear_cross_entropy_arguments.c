@@ -129,6 +129,10 @@ static quern_status check_shards(const quern_device *device, const quern_linear_
     quern_status status = quern_check_count(device, "args.shard_count", args->shard_count,
                                             quern_smaller(most, loss->global_vocab - loss->vocab + 1));
     if (status != QUERN_OK || !args->shard_count) return status;
+    if (loss->soft_targets_dtype && (loss->divergence || loss->grad_divergence))
+        return quern_fail(device, QUERN_NOT_SUPPORTED, "args.loss.soft_targets_dtype is %s with args.shard_count %lld: expected 0, "
+                          "or a list in given_ids and target_probs", quern_dtype_name(loss->soft_targets_dtype),
+                          (long long)args->shard_count);
     if (loss->reduction != QUERN_REDUCTION_MEAN || !loss->class_weights) return QUERN_OK;
     return quern_fail(device, QUERN_NOT_SUPPORTED, "args.loss.reduction is %d, a mean, of shards with class_weights: expected "
                       "%d, a sum", (int)loss->reduction, (int)QUERN_REDUCTION_SUM);

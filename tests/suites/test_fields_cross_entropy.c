@@ -119,6 +119,9 @@ TEST_FIELDS(fields_cross_entropy, bias_and_shards_of_the_last_layer, QUERN_CROSS
             "args.accumulate is NULL with a bf16 d_weight of several chunks: expected quern_accumulate");
     REFUSED(layer->shard_count = 1, QUERN_NOT_SUPPORTED,
             "args.loss.reduction is 2, a mean, of shards with class_weights: expected 1, a sum");
+    REFUSED((layer->shard_count = 1, layer->loss.has_tail = 0, layer->loss.target_probs = NULL,
+             layer->loss.soft_targets_dtype = QUERN_F16), QUERN_NOT_SUPPORTED, "args.loss.soft_targets_dtype is f16 with "
+            "args.shard_count 1: expected 0, or a list in given_ids and target_probs");
     REFUSED((layer->shard_count = 1, layer->loss.class_weights = NULL), QUERN_NULL_POINTER,
             "args.gather is NULL with args.shard_count 1: expected the exchange of the shards");
     REFUSED((layer->shard_count = 2, layer->loss.class_weights = NULL), QUERN_INVALID_SHAPE,

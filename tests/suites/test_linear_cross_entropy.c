@@ -48,6 +48,7 @@ struct shape {
     bool weighs;      /* class weights */
     bool is_portable; /* portable bits, without what has none */
     bool policy;      /* upstream gradients of log_prob and entropy, and temperatures, with the values of grad_loss */
+    bool is_soft;     /* the divergence is from targets of all columns */
     uint64_t seed;
 };
 
@@ -64,7 +65,7 @@ struct layer {
     struct shape shape;
     struct test_device device;
     struct buffer hidden, weight, labels, d_hidden, d_weight, bias, d_bias, class_weights, loss, upstream, argmax;
-    struct buffer values[ROW_VALUES], given_ids, targets;
+    struct buffer values[ROW_VALUES], given_ids, targets, soft;
     struct lists lists;
     quern_linear_cross_entropy_args args;
     struct products products;
@@ -147,7 +148,13 @@ static void open_lists(const struct layer *layer, struct lists *lists, quern_cro
     args->top_ids = lists->ids.data, args->top_log_probs = lists->top.data, args->given_log_probs = lists->given.data;
     buffer_open(&lists->divergence, &layer->device, (size_t)layer->shape.rows * sizeof(float), 4, NULL);
     if (layer->shape.is_portable) return;
-    args->target_probs = layer->targets.data, args->divergence = lists->divergence.data, args->has_tail = 1;
+    args->divergence_kind = layer->shape.is_soft ? QUERN_JENSEN_SHANNON : QUERN_KL_FORWARD;
+    args->divergence = lists->divergence.data;
+    if (layer->shape.is_soft) {
+        args->soft_targets_dtype = QUERN_F16, args->soft_targets = layer->soft.data;
+        return;
+    }
+    args->target_probs = layer->targets.data, args->has_tail = 1;
 }
 
 static void close_lists(struct lists *lists) {
@@ -165,6 +172,11 @@ static void open_given_ids(struct layer *layer) {
     }
     buffer_open(&layer->given_ids, &layer->device, (size_t)count * sizeof *ids, 8, ids);
     buffer_open(&layer->targets, &layer->device, (size_t)count * sizeof *targets, 4, targets);
+    const int64_t all = layer->shape.is_soft ? layer->shape.rows * layer->shape.vocab : 0;
+    SCOPED uint16_t *soft = malloc((size_t)all * sizeof *soft + 1);
+    for (int64_t i = 0; i < all; i++)
+        dtype_store(QUERN_F16, soft, i, random_uniform(layer->shape.seed + 12, (uint64_t)i) * 2 / (double)layer->shape.vocab);
+    buffer_open(&layer->soft, &layer->device, (size_t)all * sizeof *soft, 2, soft);
 }
 
 static void open_layer(struct layer *layer, const struct shape *shape) {
@@ -207,7 +219,7 @@ static void close_layer(struct layer *layer) {
     struct buffer *buffers[] = {&layer->hidden, &layer->weight, &layer->labels, &layer->d_hidden,
                                 &layer->d_weight, &layer->bias,   &layer->d_bias,   &layer->loss,
                                 &layer->upstream, &layer->argmax,       &layer->class_weights, &layer->given_ids,
-                                &layer->targets};
+                                &layer->targets, &layer->soft};
     for (size_t i = 0; i < COUNT(buffers); i++) buffer_close(buffers[i]);
     for (int i = 0; i < ROW_VALUES; i++) buffer_close(&layer->values[i]);
     close_lists(&layer->lists);
@@ -389,7 +401,7 @@ Test(linear_cross_entropy, reductions_options_and_strides) {
     for (int i = 0; i < 12; i++)
         check_layer(SHAPE(.reduction = (quern_reduction)(i % 3), .label_smoothing = i & 1 ? 0.1f : 0, .softcap = i & 2 ? 20 : 0,
                           .z_loss = i & 4 ? 1e-3f : 0, .padding = i % 5, .accumulate = i % 4 == 3, .chunk_rows = 10 + i,
-                          .upstream_stride = i - 6, .policy = i % 2, .seed = (uint64_t)i + 40));
+                          .upstream_stride = i - 6, .policy = i % 2, .is_soft = i % 5 > 2, .seed = (uint64_t)i + 40));
 }
 
 /* A bias of the dtype of the logits, or any with fp32 logits. */
