@@ -72,11 +72,16 @@ static int refused(const struct quern_kernel *kernel, int cluster, const void *c
     return QUERN_ANOTHER_TASK + 4;
 }
 
-/* The last stages have one kernel for all types of logits. */
+/* Whether the kernels of a stage have a type of logits.  The soft stage of a CPU has one, that of a GPU serves all of them. */
+static bool has_type(enum quern_cross_entropy_stage stage, quern_device_kind kind) {
+    return stage <= QUERN_STAGE_PORTABLE || (stage == QUERN_STAGE_SOFT && kind == QUERN_CPU);
+}
+
+/* Stages for all types of logits have one kernel.  The others share scratch with kernels of their target. */
 static enum quern_row_role role(const struct quern_kernel *kernel) {
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
-    return stage == QUERN_STAGE_ROWS ? QUERN_ROW_SELECTED_BY_NAME
-                                     : stage > QUERN_STAGE_PORTABLE ? QUERN_ROW_INDISPENSABLE : QUERN_ROW_FOLLOWS_TARGET;
+    if (stage == QUERN_STAGE_ROWS) return QUERN_ROW_SELECTED_BY_NAME;
+    return has_type(stage, kernel->target.kind) ? QUERN_ROW_FOLLOWS_TARGET : QUERN_ROW_INDISPENSABLE;
 }
 
 static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
@@ -91,11 +96,6 @@ static const char *bits(const struct quern_kernel *kernel) {
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
     if (stage == QUERN_STAGE_PORTABLE || stage == QUERN_STAGE_PORTABLE_COMBINE) return QUERN_EXACT_BITS;
     return kernel->cuda.elements ? NULL : kernel->target.name;
-}
-
-/* Whether the kernels of a stage have a type of logits.  The soft stage of a CPU has one, that of a GPU serves all of them. */
-static bool has_type(enum quern_cross_entropy_stage stage, quern_device_kind kind) {
-    return stage <= QUERN_STAGE_PORTABLE || (stage == QUERN_STAGE_SOFT && kind == QUERN_CPU);
 }
 
 static const char *pack_fault(const struct quern_pack_row *row) {

@@ -205,8 +205,9 @@ static bool is_other_target(const struct quern_target *target, char *reason, siz
 static bool is_left_out(const struct quern_kernel *row, char *reason, size_t bytes) {
     if (!glob || !fnmatch(glob, row->name, 0)) return false;
     const bool is_adam = row->operation == QUERN_ADAM;
-    const bool always = is_adam ? !has_gradients(row)
-                                : row->key.cross_entropy.stage > QUERN_STAGE_UPSTREAM;
+    const enum quern_cross_entropy_stage stage = row->key.cross_entropy.stage;
+    const bool is_soft = stage == QUERN_STAGE_SOFT && row->target.kind == QUERN_CPU;  /* it has the scratch of its target */
+    const bool always = is_adam ? !has_gradients(row) : stage > QUERN_STAGE_UPSTREAM && !is_soft;
     if (always) return false;
     snprintf(reason, bytes, "QUERN_KERNEL=%s leaves it out", glob);
     return true;
