@@ -405,9 +405,9 @@ bool case_may_write(const char *function, int status) {
 }
 
 /*
- * Ragged exchanges and collectives work in place, and transfers may send memory twice.  The arrays of sizes have room for more ranks
- * than a group here has, so an output may lie behind what is read.  Other functions than quern_cross_entropy ignore some of its
- * arguments.
+ * Ragged exchanges and collectives work in place, and transfers may send memory twice.  The arrays of sizes have room for more
+ * ranks than a group here has, so an output may lie behind what is read.  Other functions than quern_cross_entropy ignore some of
+ * its arguments.
  */
 bool case_may_overlap(const struct function *function, const struct record *record) {
     return is(record, "quern_ragged_all_to_all_args") || is(record, "quern_ragged_sizes_args") ||
