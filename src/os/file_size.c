@@ -27,7 +27,7 @@ bool quern_reserve_file_part(int descriptor, int64_t offset, int64_t bytes) {
 }
 
 static bool write_zeros(int descriptor, int64_t offset, int64_t bytes) {
-    static const char zeros[1 << 16];
+    static char zeros[1 << 16]; /* not const: constants would take their bytes in every program */
     for (int64_t done = 0; done < bytes;) {
         const int64_t left = bytes - done, piece = left < (int64_t)sizeof zeros ? left : (int64_t)sizeof zeros;
         const ssize_t written = pwrite(descriptor, zeros, (size_t)piece, (off_t)(offset + done));
