@@ -152,7 +152,7 @@ void points_be_late(void) {
 }
 
 void points_end(bool failed) {
-    if (failed) points_hurry(me.points);
+    if (failed && me.plan->limits_end) points_hurry(me.points);
     set(&me.points->jumps[me.rank], 0);
     set(&me.points->ended[me.rank], 1);
     while (!others_are_over()) rank_sleep(TICK);
@@ -207,7 +207,7 @@ void points_offer(quern_group *group) { __atomic_store_n(&me.points->offered[me.
 
 void points_release(struct points *points, int stop) { set(&points->released[stop], 1); }
 
-void points_bury(struct points *points, int rank) {
+void points_bury(struct points *points, const struct point_plan *plan, int rank) {
     set(&points->dead[rank], 1);
-    points_hurry(points);
+    if (plan->limits_end) points_hurry(points);
 }

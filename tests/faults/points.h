@@ -43,6 +43,7 @@ struct point_stop {
 
 struct point_plan {
     int ranks;
+    bool limits_end;   /* once a rank has failed or died the clocks are fast; else no limit ends but by a fault or points_be_late */
     struct point_stop stop[POINT_STOPS];
 };
 
@@ -89,7 +90,7 @@ void points_offer(quern_group *group);
 
 /*
  * The rank has ended.  Waits until all have, then disarms the plan and lets the clocks go as they should.  After a failure the
- * clocks are fast until then: others may wait for this rank in vain.
+ * clocks may be fast until then: others may wait for this rank in vain.
  */
 void points_end(bool failed);
 
@@ -98,6 +99,6 @@ void points_end(bool failed);
 void points_release(struct points *points, int stop);
 void points_end_limit(struct points *points, int rank);  /* whatever the rank waits for: its limit has ended */
 void points_hurry(struct points *points);                /* makes all clocks fast: limits end after a tenth of a second */
-void points_bury(struct points *points, int rank);       /* says that a rank is dead */
+void points_bury(struct points *points, const struct point_plan *plan, int rank);  /* says that a rank is dead */
 
 #endif

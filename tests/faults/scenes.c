@@ -273,7 +273,7 @@ enum { SMALL_ROW = 32, LARGE_ROW = 65536 };
 /* The points of the last of these steps. */
 #define MEMORY(name, steps, subject, ...) GROUP(name, ENDS | BIT(ALLOCATE) | (steps), BIT(subject), __VA_ARGS__)
 #define SPLITS(name, ranks_, hosts_) \
-    {"splits", name, {.kind = RANK_PROCESSES, .count = ranks_, .hosts = hosts_, .function = split_hosts}, .keeps_time = true, \
+    {"splits", name, {.kind = RANK_PROCESSES, .count = ranks_, .hosts = hosts_, .function = split_hosts}, \
      .subjects = BIT(SPLIT), .victims = {2, 3}, .faults = 1 << POINT_KILL, .must_meet = is_of_splits}
 #define TRANSFERS(name, ...) \
     {"transfers", name, {.kind = RANK_BOTH, .count = PAIR, .function = transfer_lists}, .spreads = true, __VA_ARGS__}

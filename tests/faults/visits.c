@@ -69,22 +69,28 @@ static const char *judge(struct trial *trial) {
     return wrong || !plan->scene->judge ? wrong : plan->scene->judge(plan, trial->run);
 }
 
-/* Tells the others when the victim is dead: from then on their limits may end. */
+/* Tells the others when the victim is dead. */
 static void bury(struct trial *trial) {
+    const struct visit_plan *plan = trial->ranks.user;
     struct points *points = ranks_shared(trial->run);
     const int victim = __atomic_load_n(&points->victim[0], __ATOMIC_ACQUIRE) - 1;
     siginfo_t end = {.si_pid = 0};
-    if (((const struct visit_plan *)trial->ranks.user)->points.stop[0].fault != POINT_KILL || victim < 0 || points->dead[victim])
-        return;
+    if (plan->points.stop[0].fault != POINT_KILL || victim < 0 || points->dead[victim]) return;
     const int result = waitid(P_PID, (id_t)ranks_process(trial->run, victim), &end, WEXITED | WNOHANG | WNOWAIT);
-    if (result != 0 || end.si_pid) points_bury(points, victim);
+    if (result != 0 || end.si_pid) points_bury(points, &plan->points, victim);
 }
 
 /* ---- the visits ---- */
 
+static struct visit_plan make_plan(const struct scene *scene, const struct ranks *ranks, struct point_stop stop) {
+    struct visit_plan plan = {{.ranks = ranks->count, .stop = {stop}}, scene};
+    plan.points.limits_end = is_explained(&plan, QUERN_PEER_TIMEOUT);
+    return plan;
+}
+
 static struct trial make_trial(const struct visit_plan *plan, struct ranks ranks) {
     const struct point_stop *stop = &plan->points.stop[0];
-    struct trial trial = {.ranks = ranks, .watch = plan->scene->keeps_time ? NULL : bury, .judge = judge};
+    struct trial trial = {.ranks = ranks, .watch = bury, .judge = judge};
     trial.ranks.user = plan, trial.ranks.user_bytes = sizeof *plan, trial.ranks.limit = POINT_LIMIT;
     snprintf(trial.name, sizeof trial.name, "%d %s, scene %s, step %s, point %s, arrival %u, rank %d, fault %s", ranks.count,
              rank_kind_name(ranks.kind), plan->scene->name, life_steps[stop->step].name,
@@ -96,7 +102,7 @@ static bool has_fault(const struct scene *scene, enum point_fault fault) { retur
 
 static void visit_point(const struct scene *scene, struct ranks ranks, struct point_stop stop) {
     for (stop.fault = POINT_DELAY; stop.fault <= POINT_EXPIRE; stop.fault++) {
-        const struct visit_plan plan = {{ranks.count, {stop}}, scene};
+        const struct visit_plan plan = make_plan(scene, &ranks, stop);
         const struct trial trial = make_trial(&plan, ranks);
         const bool has_group = !scene->subjects || stop.step != CREATE;  /* none can be aborted before it exists */
         const bool is_possible = stop.fault == POINT_KILL ? ranks.kind == RANK_PROCESSES : stop.fault != POINT_ABORT || has_group;
@@ -114,7 +120,7 @@ static bool is_of_failures(enum quern_point point) {
 
 /* The points that a run without a fault comes to. */
 static void visit_reached(const struct scene *scene, struct ranks ranks) {
-    const struct visit_plan plan = {{.ranks = ranks.count}, scene};
+    const struct visit_plan plan = make_plan(scene, &ranks, (struct point_stop){.fault = POINT_NOTHING});
     const struct trial trial = make_trial(&plan, ranks);
     struct points first;
     if (runs_are_enough()) return;

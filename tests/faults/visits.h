@@ -25,7 +25,6 @@ struct scene {
     int victims[2];             /* the ranks that are struck there; 0: the first or second that comes */
     unsigned faults;            /* bits of enum point_fault; 0: all */
     bool spreads;               /* a rank that fails ends its part in what the others do */
-    bool keeps_time;            /* no limit is to end */
     struct course course;
     const char *(*judge)(const struct visit_plan *plan, const struct rank_run *run);  /* how it ends beside that; NULL: no matter */
     bool (*must_meet)(enum quern_point point, enum point_fault fault);  /* NULL: those of first to last */

@@ -9,7 +9,7 @@
 #include "ranks/handles.h"
 #include "ranks/membership.h"
 
-static const double SHORT = 0.02;  /* seconds */
+static const double SHORT = 0.02, LONGER = 1;  /* seconds */
 
 enum { MOST = 3, BYTES = 4096, WORKSPACE = 1 << 20, SYMMETRIC = 4 * BYTES + WORKSPACE };
 
@@ -141,13 +141,17 @@ static quern_status shrink(struct post *post) {
     return quern_group_status(post->group) == QUERN_GROUP_ABORTED ? QUERN_PEER_TIMEOUT : QUERN_OK;
 }
 
-/* Which limits a wait can have, and if the ranks of one host only have it.  LATE: the group's has ended when rank 1 comes. */
+/*
+ * Which limits a wait can have, and if the ranks of one host only have it.  LATE: the group's has ended when rank 1 comes.  A shrink
+ * must end within twice its limit, so that must be longer than a rank may wait for a core.
+ */
 enum { OF_CALL = 1, OF_GROUP = 2, OF_FIRST = 4, LATE = 8, LIMITS = 16, EVERY = LIMITS - 1 };
 static const struct wait {
     const char *name;
     quern_status (*make)(struct post *post);
     int limits;
     bool one_host;
+    double seconds;   /* 0: SHORT */
 } waits[] = {
     {"barrier", barrier, EVERY, false},
     {"barrier of all", barrier_of_all, OF_GROUP | OF_FIRST, false},
@@ -164,17 +168,19 @@ static const struct wait {
     {"allocation", allocate, OF_GROUP | OF_FIRST, false},
     {"registration", enrol, OF_GROUP | OF_FIRST, false},
     {"split", split, OF_GROUP | OF_FIRST, false},
-    {"shrink", shrink, OF_FIRST, true},
+    {"shrink", shrink, OF_FIRST, true, LONGER},
 };
 
 /* ---- a wait with one limit ---- */
 
+static double limit_of(const struct wait *wait) { return wait->seconds > 0 ? wait->seconds : SHORT; }
+
 /* The limit of a kind is that of rank 0 alone. */
-static void set_limits(struct post *post, int kind) {
+static void set_limits(struct post *post, int kind, double limit) {
     struct quern_membership *member = rank_member_of(post->rank, post->group);
     if (post->rank->rank) return;
-    if (kind == OF_GROUP || kind == LATE) member->steady_timeout = SHORT;
-    if (kind == OF_FIRST) member->timeout = member->first_timeout = SHORT;
+    if (kind == OF_GROUP || kind == LATE) member->steady_timeout = limit;
+    if (kind == OF_FIRST) member->timeout = member->first_timeout = limit;
 }
 
 /* Both make the call once before, with long limits, unless processes cannot; then the group has its own. */
@@ -186,7 +192,7 @@ static void open_post(struct post *post, const struct wait *wait, int kind) {
     void *memory = rank_allocate(post->rank, post->group, SYMMETRIC);
     post->memory = memory, post->workspace = post->memory + 4 * BYTES;
     if (kind != OF_FIRST && wait->make != run_plan && wait->make != enrol) rank_ok(post->rank, wait->make(post));
-    set_limits(post, kind);
+    set_limits(post, kind, limit_of(wait));
     if (kind == OF_CALL && !post->rank->rank) post->limit = SHORT;
     if (wait->make == run_plan) rank_ok(post->rank, make_plan(post));
     if (kind != OF_FIRST) rank_ok(post->rank, quern_barrier(post->group, &together, NULL));
@@ -211,7 +217,7 @@ static void wait_with(struct rank *rank, const struct wait *wait, int kind) {
     if (!rank->rank || kind == LATE) {
         const quern_status status = wait->make(post);
         rank_check_status(rank, status, kind == LATE ? QUERN_OK : QUERN_PEER_TIMEOUT, wait->name, kind);
-        rank_check(rank, rank->rank || rank_now() - *began >= SHORT, "%s: limit %d ended before", wait->name, kind);
+        rank_check(rank, rank->rank || rank_now() - *began >= limit_of(wait), "%s: limit %d ended before", wait->name, kind);
         rank_check(rank, rank_now() - *began < RANK_SOON, "%s: limit %d did not end the wait", wait->name, kind);
     }
     rank_line_up(rank);
