@@ -145,30 +145,6 @@ def cubin(nvcc: Path, target: GpuTarget, source: Path, out: Path, older: Path | 
     out.with_suffix(".ptxas").write_text(report)
 
 
-def fatbin(nvcc: Path, target: GpuTarget, cubin_file: Path, ptx_file: Path, out: Path) -> None:
-    """Wraps the machine code of a target, or the PTX of a virtual one, for the driver."""
-    number = target.name.split("_")[1]
-    image = f"kind=ptx,sm={number},file={ptx_file}" if target.is_virtual else f"kind=elf,sm={number},file={cubin_file}"
-    _run([_tool(nvcc, "fatbinary"), "--compress-all", "--compress-mode=size", f"--create={out}", f"--image3={image}"])
-
-
-def _gpu_code() -> dict[str, list[str]]:
-    """What is linked or assembled with GPU code, and the files it takes; paths below the build directory."""
-    from gen import plan  # takes longer to import than all else here, and a build runs the other commands a thousand times
-    fatbins = {f"{operation}/{operation}_images.o": [f"{unit.build_stem}.fatbin" for unit in plan.units(operation)
-                                                     if unit.target.kind == "gpu"] for operation in plan.OPERATIONS}
-    return {**fatbins, "quern_bench": ["bench/stream.ptx"]}
-
-
-def _dyndep(build: Path, has_nvcc: bool) -> str:
-    """ninja reads this when it knows whether there is nvcc, and adds the inputs to the edges of build.ninja."""
-    lines = ["ninja_dyndep_version = 1"]
-    for output, inputs in _gpu_code().items():
-        added = f" | {' '.join(f'{build}/{name}' for name in inputs)}" if has_nvcc else ""
-        lines.append(f"build {build}/{output}: dyndep{added}")
-    return "\n".join(lines) + "\n"
-
-
 def _write_changed(out: Path, text: str) -> None:
     if not out.exists() or out.read_text() != text:
         out.write_text(text)
@@ -202,9 +178,6 @@ def main(arguments: list[str]) -> int:
     command = commands.add_parser("locate", help="find nvcc, and write what depends on whether it is there")
     command.add_argument("location", type=Path, help="for the path of nvcc, or none")
     command.add_argument("header", type=Path, help="defines QUERN_HAS_NVCC")
-    command = commands.add_parser("gpu_code", help="write which GPU code goes into what is linked, for ninja")
-    command.add_argument("location", type=Path, help="what locate wrote")
-    command.add_argument("out", type=Path)
     command = commands.add_parser("version", help="write a header with the versions of nvcc and of drivers for its images")
     command.add_argument("location", type=Path, help="what locate wrote")
     command.add_argument("out", type=Path)
@@ -224,9 +197,6 @@ def main(arguments: list[str]) -> int:
         _write_location(chosen.location, chosen.header)
         return 0
     location = chosen.location.read_text().strip()
-    if chosen.command == "gpu_code":
-        _write_changed(chosen.out, _dyndep(chosen.location.parent, location != "none"))
-        return 0
     if chosen.command == "version":
         _write_changed(chosen.out, versions(version(location), version(str(chosen.ptxas)) if chosen.ptxas else ""))
         return 0

@@ -141,17 +141,13 @@ static quern_status shrink(struct post *post) {
     return quern_group_status(post->group) == QUERN_GROUP_ABORTED ? QUERN_PEER_TIMEOUT : QUERN_OK;
 }
 
-/*
- * Which limits a wait can have, and if the ranks of one host only have it.  LATE: the group's has ended when rank 1 comes.  A shrink
- * must end within twice its limit, so that must be longer than a rank may wait for a core.
- */
+/* Which limits a wait can have, and if the ranks of one host only have it.  LATE: the group's has ended when rank 1 comes. */
 enum { OF_CALL = 1, OF_GROUP = 2, OF_FIRST = 4, LATE = 8, LIMITS = 16, EVERY = LIMITS - 1 };
 static const struct wait {
     const char *name;
     quern_status (*make)(struct post *post);
     int limits;
     bool one_host;
-    double seconds;   /* 0: SHORT */
 } waits[] = {
     {"barrier", barrier, EVERY, false},
     {"barrier of all", barrier_of_all, OF_GROUP | OF_FIRST, false},
@@ -168,12 +164,13 @@ static const struct wait {
     {"allocation", allocate, OF_GROUP | OF_FIRST, false},
     {"registration", enrol, OF_GROUP | OF_FIRST, false},
     {"split", split, OF_GROUP | OF_FIRST, false},
-    {"shrink", shrink, OF_FIRST, true, LONGER},
+    {"shrink", shrink, OF_FIRST, true},
 };
 
 /* ---- a wait with one limit ---- */
 
-static double limit_of(const struct wait *wait) { return wait->seconds > 0 ? wait->seconds : SHORT; }
+/* A shrink must end within twice its limit, so that must be longer than a rank waits for a core. */
+static double limit_of(const struct wait *wait) { return wait->make == shrink ? LONGER : SHORT; }
 
 /* The limit of a kind is that of rank 0 alone. */
 static void set_limits(struct post *post, int kind, double limit) {
