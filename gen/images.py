@@ -1,7 +1,7 @@
 """The images of an operation's kernels for one GPU target: each a fatbin, and all compressed together, since they have much in
 common (src/runtime/unpack.h).  Called by ninja, gen/pack.py and tests.
 
-    python3 -m gen.images wrap NVCC TARGET CUBIN PTX OUT    makes a fatbin; NVCC: the file with the path of nvcc
+    python3 -m gen.images wrap NVCC TARGET CUBIN PTX OUT    makes a fatbin; NVCC: the file with its path
     python3 -m gen.images pack OUT FATBIN...                compresses fatbins, named by their files
     python3 -m gen.images needed NVCC OUT                   writes what is linked with GPU code, as a dyndep file
     python3 -m gen.images nothing FOLDER OPERATION          packs images of one byte, for a driver that runs nothing
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from gen import store
+from gen import store, toolchain
 from gen.spec import GPU_TARGETS, GpuTarget
 
 HEADER = struct.Struct("<QQBBB5x")
@@ -102,15 +102,15 @@ def _pack(out: str, *fatbins: str) -> None:
 
 
 def _wrap(location: str, target: str, cubin: str, ptx: str, out: str) -> None:
-    nvcc = Path(location).read_text().strip()
-    if nvcc == "none":
+    nvcc, _ = toolchain.located(Path(location))
+    if not nvcc:
         raise SystemExit(f"{out} needs nvcc, which was not found: ./quern toolkit installs it")
-    wrap(Path(nvcc), GPU_TARGETS[target], Path(cubin), Path(ptx), Path(out))
+    wrap(nvcc, GPU_TARGETS[target], Path(cubin), Path(ptx), Path(out))
 
 
 def _needed(location: str, out: str) -> None:
     """ninja reads this when it knows whether there is nvcc, and adds the inputs to the edges of build.ninja."""
-    build, has_nvcc = str(Path(location).parent), Path(location).read_text().strip() != "none"
+    build, has_nvcc = str(Path(location).parent), toolchain.located(Path(location))[0] is not None
     linked = {f"{operation}/{operation}_images.o": [path(build, target, operation) for target in targets]
               for operation, targets in _operations().items()}
     linked["quern_bench"] = [f"{build}/bench/stream.ptx"]

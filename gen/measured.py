@@ -1,7 +1,7 @@
 """The machine code of all GPU kernels and the sizes of their packed images by receipts: who asks for them builds none, unless a
 source or a flag has changed.
 
-The numbers are those of one version of nvcc, the one that `./quern toolkit` installs.  With another, nothing is measured.
+The numbers are those of the versions of nvcc and ptxas that `./quern toolkit` installs.  With others, nothing is measured.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ def sources() -> dict[str, Source]:
 @functools.cache
 def units() -> tuple[Unit, ...]:
     """One for each image."""
-    steps = "".join(inspect.getsource(step) for step in (toolchain.ptx, toolchain.cubin))
-    common = receipts.digest(ROOT / "gen/ptx.py", ROOT / "gen/machine_code.py", steps, toolchain.NVCC_FLAGS, toolchain.pinned())
+    steps = "".join(inspect.getsource(step) for step in (toolchain.ptx, toolchain.cubin, toolchain.takes_ptxas_12))
+    common = receipts.digest(ROOT / "gen/ptx.py", ROOT / "gen/machine_code.py", steps, toolchain.NVCC_FLAGS,
+                             toolchain.pinned_tools())
     return tuple(Unit(stem, receipts.digest(common, stem, ROOT / source.file, *source[1:]), (f"build/{stem}.cubin",))
                  for stem, source in sources().items())
 
 
 def lacking() -> str:
     """Why machine code cannot be measured here; empty: it can."""
-    nvcc = toolchain.find_nvcc()
-    found = toolchain.version(str(nvcc or "none"))
-    return "" if found == toolchain.pinned() else f"measured with nvcc {toolchain.pinned()} only: here is {found}"
+    found, pinned = toolchain.tools(), toolchain.pinned_tools()
+    return "" if found == pinned else f"measured with nvcc {pinned} only: here is {found}"
 
 
 def not_built(needs: list[str]) -> str:
@@ -84,7 +84,7 @@ def _not_hashed(due: list[Unit]) -> list[str]:
 @dataclass(frozen=True)
 class Measured:
     images: dict[str, Image]   # by the paths of sources below the build folder: sm_90a/barrier
-    skipped: list[str]         # what has changed, with another nvcc than that of the receipts
+    skipped: list[str]         # what has changed, with other tools than those of the receipts
     faults: list[str]
 
 

@@ -23,7 +23,7 @@ KEY_DTYPES = 5  # QUERN_KEY_DTYPES of src/kernels/kernel.h
 
 def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Path) -> dict[str, Path]:
     """Renders and compiles every unit; the PTX stays beside the fatbin, for the tests to emulate and the audit to read."""
-    nvcc = toolchain.find_nvcc()
+    nvcc, ptxas_12 = toolchain.find_nvcc(), toolchain.find_ptxas_12()
     if nvcc is None:
         raise SystemExit("nvcc not found: a kernel pack needs it (./quern toolkit installs it)")
     renderer = Renderer()
@@ -36,7 +36,7 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
             source.write(text)
             source.flush()
             toolchain.ptx(nvcc, target, Path(source.name), out.with_suffix(".ptx"), target.definitions(text))
-        toolchain.cubin(nvcc, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
+        toolchain.cubin(nvcc, ptxas_12, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
         images.wrap(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
         return out.with_suffix(".fatbin")
 
@@ -60,8 +60,8 @@ def row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
 
 
 def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, bytes]) -> bytes:
-    """The bytes of the pack.  Its images were made with the nvcc that is found."""
-    toolkit = toolchain.toolkit(str(toolchain.find_nvcc() or "none"))
+    """The bytes of the pack.  Its images were made with the tools that are found."""
+    toolkit = toolchain.toolkit_of(target)
     kernels = [(unit, kernel) for unit in units for kernel in unit.kernels]
     begin = images.aligned(HEADER.size + ROW.size * len(kernels))
     contents, places = b"", {}

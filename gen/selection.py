@@ -7,7 +7,6 @@ code and the text of quern_build_info are made again.  Called by `./quern build`
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ from gen.host import this_host
 from gen.operation import Target
 from gen.render import OTHERS, ROOT, selected
 from gen.spec import ARCHITECTURES, GpuTarget
-from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, toolkit
+from gen.toolchain import find_nvcc, least_driver, toolkit_of
 
 FOLDER = "build/selected"
 LIBRARIES = ["libquern.a", "libquern.so"]
@@ -52,7 +51,6 @@ def chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
 class Selection:
     def __init__(self, targets: str | None, operations: str | None, host: str = ARCHITECTURES[0]) -> None:
         """Without nvcc all targets are those of CPUs."""
-        self.ptxas: Path | None = None   # the assembler of all targets but PTX; None: that of nvcc
         self.host = host
         known = {target.name: target for target in plan.targets(architecture=host)}
         self.targets = [known[name] for name in chosen("target", targets, list(known))]
@@ -75,58 +73,33 @@ class Selection:
             return "'-DQUERN_SELECTED(target,unit)=0'"
         return selected(self.targets)
 
-    def _assembled_again(self, target: Target) -> bool:
-        return self.ptxas is not None and isinstance(target, GpuTarget) and not target.is_virtual
-
-    def _images(self, folder: str) -> list[str]:
-        """The steps that assemble the PTX of the tree's own build with another ptxas."""
-        lines = []
-        for unit in (unit for unit in self.units("gpu") if self._assembled_again(unit.target)):
-            ptx, image = f"build/{unit.build_stem}.ptx", f"{folder}/images/{unit.build_stem}"
-            lines += [f"build {image}.cubin: cubin {ptx} | {self.ptxas} gen/toolchain.py", f"  target = {unit.target.name}",
-                      f"  flags = --ptxas {self.ptxas}", f"build {image}.fatbin: fatbin {image}.cubin {ptx}",
-                      f"  target = {unit.target.name}"]
-        again = [target for target in self.targets if self._assembled_again(target)]
-        for target, operation in itertools.product(again, self.operations):
-            fatbins = [f"{folder}/images/{unit.build_stem}.fatbin" for unit in plan.units(operation, [target])]
-            lines.append(f"build {self._packed(target, operation, folder)}: pack_images {' '.join(fatbins)} | gen/images.py")
-        return lines
-
-    def _packed(self, target: Target, operation: str, folder: str) -> str:
-        return images.path(f"{folder}/images" if self._assembled_again(target) else "build", target.name, operation)
-
     def drivers(self) -> list[str]:
         """The oldest driver of each GPU target."""
         nvcc = find_nvcc()
         needed = {}
         for target in self.targets:
             if isinstance(target, GpuTarget) and nvcc:
-                made_by = toolkit(str(self.ptxas if self.ptxas and not target.is_virtual else nvcc))
-                needed[target.name] = least_driver(target, made_by)
+                needed[target.name] = least_driver(target, toolkit_of(target))
         return [f"{name}: a driver for CUDA {number // 1000}.{number % 1000 // 10}" for name, number in needed.items()]
 
     def ninja(self, folder: str) -> str:
         """A build file beside the tree's own, whose objects it uses."""
         # What is compiled for another host: in the variables of its scope (templates/build/other.ninja.j2).
         compiler = [f"  cc = {other.compiler}" for other in OTHERS if other.name == self.host]
-        lines = ["# Written by gen/selection.py.", "include build.ninja", "", *self._images(folder)]
-        versions = f"{folder}/versions.h" if self.ptxas else "build/nvcc_version.h"
-        if self.ptxas:
-            lines += [f"build {versions}: nvcc_version build/nvcc.txt | gen/toolchain.py gen/spec.py",
-                      f"  flags = --ptxas {self.ptxas}"]
+        lines = ["# Written by gen/selection.py.", "include build.ninja", ""]
         members = [f"{folder}/build_info.o"]
         for operation in plan.OPERATIONS:
             flags = f"  flags = {self.definitions(operation)}"
-            packed = [self._packed(target, operation, folder) for target in self.targets if target.kind == "gpu"]
+            packed = [images.path("build", target.name, operation) for target in self.targets if target.kind == "gpu"]
             packed = packed if operation in self.operations else []
             table, embedded = (f"{folder}/{operation}_{part}.o" for part in ("table", "images"))
             lines += [f"build {table}: cc generated/{operation}/table.c", flags, *compiler,
                       f"build {embedded}: assemble generated/{operation}/images.S | {' '.join(['build/nvcc.h', *packed])}",
-                      f"{flags} -Wa,-I,{folder}/images" if self.ptxas else flags, *compiler]
+                      flags, *compiler]
             members += [table, embedded]
-        headers = f"-include build/nvcc.h -include {versions}"
+        headers = "-include build/nvcc.h -include build/nvcc_version.h"
         left_out = [f"-DQUERN_LEFT_OUT_{name}" for name in plan.OPERATIONS if name not in self.operations]
-        lines += [f"build {folder}/build_info.o: cc generated/build_info.c | build/nvcc.h {versions}",
+        lines += [f"build {folder}/build_info.o: cc generated/build_info.c | build/nvcc.h build/nvcc_version.h",
                   f"  flags = {' '.join([self.definitions(self.operations[0]), *left_out, headers])}", *compiler]
         members += [_object(unit, self.host) for unit in self.units("cpu")]
         lines += [f"build {folder}/kernels.a: archive {' '.join(members)}",
@@ -136,15 +109,6 @@ class Selection:
                   *compiler,
                   f"build {folder}/install: install {folder}/libquern.a {folder}/libquern.so", f"  library = {folder}"]
         return "\n".join(lines) + "\n"
-
-
-def _assembler(driver: str) -> Path | None:
-    if driver == "580":
-        return None
-    ptxas = find_older_ptxas()
-    if not ptxas:
-        raise BadSelection("--driver 550 needs ptxas 12: ./quern build installs it, unless QUERN_PTXAS12 names one")
-    return ptxas
 
 
 NO_GPU = "no nvcc was found: the library has no GPU kernels; ./quern toolkit installs nvcc for the next build"
@@ -308,8 +272,6 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--operations", metavar="NAME,...", help=f"of {', '.join(plan.OPERATIONS)}")
     parser.add_argument("--folder", help=f"below the tree, for the archive ({FOLDER}, or build/HOST of another host than "
                         f"{ARCHITECTURES[0]})")
-    parser.add_argument("--driver", choices=("550", "580"), default="580",
-                        help="550: machine code of ptxas 12.9, which older drivers load (580, that of nvcc 13)")
     return parser
 
 
@@ -317,7 +279,7 @@ def main(command: str, arguments: list[str]) -> int:
     parser = _parser(command)
     chosen = parser.parse_args(arguments)
     is_whole = chosen.host == ARCHITECTURES[0] and all(getattr(chosen, name) == parser.get_default(name)
-                                                       for name in ("targets", "operations", "folder", "driver"))
+                                                       for name in ("targets", "operations", "folder"))
     folder = chosen.folder or folder_for(chosen.host)
     try:
         selection = Selection(chosen.targets, chosen.operations, chosen.host)
@@ -325,7 +287,6 @@ def main(command: str, arguments: list[str]) -> int:
         end_of_check()
         if is_whole:
             return build_whole(prefix)
-        selection.ptxas = _assembler(chosen.driver)
         return build(selection, folder, prefix)
     except BadSelection as fault:
         print(f"./quern {command}: {fault}", file=sys.stderr)

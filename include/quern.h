@@ -168,7 +168,8 @@ QUERN_API int quern_version(void);
 
 /*
  * Returns what the library was built with, as lines: "version: 0.2.0", "targets: sm_90a avx512", "operations: cross_entropy adam",
- * "compiler: gcc 12.2.0", "nvcc: 13.0.88" or "nvcc: none".  Equal builds have equal texts.  The text is static.  Thread-safe.
+ * "compiler: gcc 12.2.0", "nvcc: 13.0.88, ptxas 12.9.86" or "nvcc: none".  Equal builds have equal texts.  The text is static.
+ * Thread-safe.
  */
 QUERN_API const char *quern_build_info(void);
 

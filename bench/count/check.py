@@ -141,8 +141,8 @@ def comparison(images: dict[str, Image]) -> Comparison:
     kept = json.loads(files.TABLE.read_text())
     rows = {(row["kernel"], row["target"], (row.get("vocab", 0), row.get("form", ""))): row for row in kept["rows"]}
     found = Comparison(rows, kept["code"], images)
-    if kept["nvcc"] != toolchain.pinned():
-        found.faults.append(f"the table is of nvcc {kept['nvcc']}, the receipts of {toolchain.pinned()}; {AGAIN}")
+    if kept["nvcc"] != (pinned := toolchain.pinned_tools()):
+        found.faults.append(f"the table is of nvcc {kept['nvcc']}, the receipts of {pinned}; {AGAIN}")
     return found
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from gen.toolchain import find_nvcc, version
+from gen.toolchain import tools
 
 from . import chips, predict
 from .launches import ROWS
@@ -18,11 +18,6 @@ TABLE = Path(__file__).resolve().parents[1] / "results/gpu-counts.json"
 UNIT = "issue slots of a thread per element: instructions of a warp along its path x 32 / elements"
 
 
-def nvcc_version() -> str:
-    """That of the compiler by which the kernels were built."""
-    return version(str(find_nvcc() or "none"))
-
-
 def as_json(rows: list[Row]) -> str:
     """One row a line, whose pipes are in the order of `pipes`.
 
@@ -30,7 +25,7 @@ def as_json(rows: list[Row]) -> str:
     """
     codes = {row.kernel.name: MachineCode(row.kernel).digest for row in rows}
     lines = ",\n".join(json.dumps(row.as_json(), separators=(",", ":")) for row in rows)
-    head = {"unit": UNIT, "nvcc": nvcc_version(), "pipes": PIPES, "code": codes}
+    head = {"unit": UNIT, "nvcc": tools(), "pipes": PIPES, "code": codes}
     texts = ",\n".join(f"{json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}" for name, value in head.items())
     return f'{{{texts},\n"rows":[\n{lines}\n]}}\n'
 

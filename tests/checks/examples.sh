@@ -185,7 +185,7 @@ expect "$same" $programs/language_model --device cpu --tensor-parallel 2 $few --
 expect "$same" $programs/language_model --device cpu --tensor-parallel 3 --ranks 3 $few --batch 6 --width 96 --threads 6
 expect "$same" $programs/language_model --device cpu --tensor-parallel 4 --processes $few --batch 4
 on_two_hosts $few
-if [ "$(cat build/nvcc.txt 2>/dev/null)" != none ]; then
+if [ "$(head -n 1 build/nvcc.txt 2>/dev/null)" != none ]; then
     one="env LD_LIBRARY_PATH=build/emulator QUERN_EMULATOR=9.0" two="$one,9.0"
     expect "__sm_90a" $one $programs/language_model --device cuda:0 $small
     expect "$same" $one $programs/language_model --device cuda --ranks 2 $few

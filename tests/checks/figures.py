@@ -99,12 +99,13 @@ def release(driver: int) -> str:
 
 MESSAGES, TRANSFERS, RECORD = "src/ranks/hosts/hosts.h", "src/ranks/transfer/transfer.h", "ranks/collective/collective.h"
 KIB, MIB, SECOND = 1 << 10, 1 << 20, 1e9
-TOOLKIT = toolchain.cuda_version(toolchain.pinned())
+TOOLKIT, PTXAS = map(toolchain.cuda_version, toolchain.pinned_versions())
 
 FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     ("README.md", "Release {};", (version,)),
     ("README.md", "pip install {}-{}-{}.whl", (lambda: wheel.NAME, version, wheel.tag)),
-    ("README.md", "need a driver for {})", (lambda: release(TOOLKIT).replace(", ", " ("),)),
+    ("README.md", "need a driver for {})",
+     (lambda: release(toolchain.least_driver(spec.GPU_TARGETS["sm_90a"], PTXAS)).replace(", ", " ("),)),
     ("README.md", "Python {} generates", (python,)),
     ("docs/looking_inside.md", "needs Python {} and no packages", (python,)),
     (KERNELS, "ABI version 8) | {} |", (lambda: release(TOOLKIT),)),

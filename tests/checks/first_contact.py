@@ -64,7 +64,10 @@ def test_programs_built_elsewhere_run_without_nvcc(out: Path) -> None:
         expect_in(words, said)
     expect_in("needs a folder that it can write", gpu(out, "--no-build", "--out", "/proc/none"))
     expect_in(BEGAN, gpu(out, "--build-for", "sm_80", QUERN_EMULATOR_FAIL="init:100"))
-    expect_in("a driver for CUDA 13.0, or", gpu(out, "--build-for", "sm_80", "--driver", "550"))
+    for_550 = ("--build-for", "sm_80", "--driver", "550")
+    expect_in("a driver for CUDA 13.0, or", gpu(out, *for_550))
+    expect_in(BEGAN, gpu(out, *for_550, QUERN_PTXAS12=str(script(out / "12/ptxas", SAYS.format("12.9")))))
+    expect_in("expected one of CUDA 12", gpu(out, *for_550, QUERN_PTXAS12=str(script(out / "13/ptxas", SAYS.format("13.0")))))
 
 
 def test_links_between_gpus_are_measured(out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Compares the drivers that the build names for its images with the images' own bytes, and builds images for older drivers.
+"""Compares the drivers that the build names for its images with the images' own bytes, and loads images on drivers of CUDA 12.
 Compares PTX that is taken from another target with nvcc's.  All by receipts (tests/receipts.json), or everything with --all.
 
 The table of ABIs here is a second statement, beside gen/toolchain.py, of what drivers load.  Called by tests/run.py.  The last line
@@ -23,8 +23,8 @@ from gen.receipts import Unit  # noqa: E402
 from gen.spec import GPU_TARGETS  # noqa: E402
 
 BUILD = ROOT / "build"
-FOLDER = "build/selection_550"
-OLDER, TAKEN = "images for older drivers", "PTX of other targets"  # groups of receipts
+FOLDER = "build/selection"
+OLDER, TAKEN = "images on drivers of CUDA 12", "PTX of other targets"  # groups of receipts
 OPERATIONS = ("barrier", "ragged_all_to_all")
 EMULATED = "sm_90a"
 KERNELS = [f"build/emulator/{EMULATED}/{operation}.o" for operation in OPERATIONS]
@@ -80,9 +80,9 @@ def prepare(library: str, driver: int) -> str:
         return subprocess.run([str(program)], env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def select(targets: list[str], driver: str, folder: str) -> str:
+def select(targets: list[str], folder: str) -> str:
     command = [sys.executable, "-m", "gen.selection", "build", "--targets", ",".join(targets), "--operations", ",".join(OPERATIONS),
-               "--driver", driver, "--folder", folder]
+               "--folder", folder]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
@@ -99,32 +99,25 @@ def groups() -> dict[str, list[Unit]]:
     images = {unit.name: unit.inputs for unit in measured.units()}
     of_operations = sorted(inputs for name, inputs in images.items() if name.split("/")[1] in OPERATIONS)
     files = ("gen/selection.py", "gen/toolchain.py", *(f"src/runtime/{name}.c" for name in ("device_open", "report", "target")))
-    ptxas = toolchain.pinned("nvidia-cuda-nvcc-cu12")
-    older = receipts.digest(of_operations, ptxas, Path(__file__), *(ROOT / file for file in files))
-    return {OLDER: [Unit("ABI", older, ("build/host.a", "build/emulator/libcuda.so.1", *KERNELS))],
+    older = receipts.digest(of_operations, Path(__file__), *(ROOT / file for file in files))
+    return {OLDER: [Unit("drivers", older, ("build/host.a", "build/emulator/libcuda.so.1", *KERNELS))],
             TAKEN: [Unit(stem, images[stem], (f"build/{stem}.ptx",)) for stem in taken()]}
 
 
-def make_older(_: list[Unit]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Images by ptxas 12 of each target; two archives that differ on a driver of CUDA 12."""
-    targets = [target.name for target in GPU_TARGETS.values() if target.in_library]
-    printed = select(targets, "550", FOLDER)
-    versions, abis = promised((ROOT / FOLDER / "versions.h").read_text()), {}
-    for name in (name for name in targets if not GPU_TARGETS[name].is_virtual):
-        found = {machine_code.abi(ROOT / FOLDER / "images" / name / f"{operation}.cubin") for operation in OPERATIONS}
-        abis[name] = abi = found.pop()
-        driver, old = versions[name][0], name not in BLACKWELL
-        if found or (abi == ABI_OF_12) != old or driver != (12040 if old else 12090) or driver < loads_from(name, abi):
-            raise AssertionError(f"{name}: ABI {abi} {found or ''}, driver {driver}")
-        if f"{name}: a driver for CUDA 12.{4 if old else 9}" not in printed:
-            raise AssertionError(f"{name} is missing in {printed!r}")
-    select([EMULATED], "580", "build/selection_580")
-    older, newer = (prepare(f"{folder}/libquern.a", 12040) for folder in (FOLDER, "build/selection_580"))
-    if older != "QUERN_OK:":
-        raise AssertionError(older)
-    if not newer.startswith("QUERN_DRIVER_TOO_OLD: the CUDA driver supports CUDA 12.4"):
-        raise AssertionError(newer)
-    return {"ABI": abis}
+def make_older(_: list[Unit]) -> dict[str, dict[str, int]]:
+    """What is printed of each target; an archive on a driver of CUDA 12.4, and on one that is older."""
+    targets = [target.name for target in GPU_TARGETS.values() if target.in_library and not target.is_virtual]
+    printed = select(targets, FOLDER)
+    drivers = {name: 12090 if name in BLACKWELL else 12040 for name in targets}
+    for name, number in drivers.items():
+        if (line := f"{name}: a driver for CUDA 12.{number % 1000 // 10}") not in printed:
+            raise AssertionError(f"{line!r} is missing in {printed!r}")
+    loaded, refused = (prepare(f"{FOLDER}/libquern.a", driver) for driver in (12040, 12030))
+    if loaded != "QUERN_OK:":
+        raise AssertionError(loaded)
+    if not refused.startswith("QUERN_DRIVER_TOO_OLD: the CUDA driver supports CUDA 12.3"):
+        raise AssertionError(refused)
+    return {"drivers": drivers}
 
 
 def make_taken(due: list[Unit]) -> dict[str, str | None]:
@@ -161,7 +154,7 @@ def settled(group: str, compute: receipts.Compute, why: str) -> None:
 def test_the_images_load_on_the_drivers_that_the_build_names() -> None:
     found = measured.measured("--all" in sys.argv)
     print(*found.skipped, sep="\n", end="\n" if found.skipped else "")
-    drivers = promised(toolchain.versions(toolchain.pinned()))
+    drivers = promised(toolchain.versions(*toolchain.pinned_versions()))
     faults = list(found.faults)
     for stem, image in found.images.items():
         target = stem.split("/")[0]
@@ -171,8 +164,15 @@ def test_the_images_load_on_the_drivers_that_the_build_names() -> None:
         raise AssertionError("\n".join(faults) or "there are no images")
 
 
-def test_older_drivers_load_images_of_ptxas_12() -> None:
-    settled(OLDER, make_older, measured.lacking() or ("" if toolchain.find_older_ptxas() else "without ptxas 12"))
+def test_drivers_of_cuda_12_load_the_images() -> None:
+    settled(OLDER, make_older, measured.lacking())
+
+
+def test_without_ptxas_12_the_images_need_the_driver_of_nvcc() -> None:
+    drivers = promised(toolchain.versions("13.0.88", toolchain.NONE))
+    wrong = {name: driver for name, (driver, _) in drivers.items() if driver != 13000}
+    if wrong or drivers.keys() != GPU_TARGETS.keys():
+        raise AssertionError(f"{wrong or drivers.keys()}")
 
 
 def test_ptx_of_another_target_is_what_nvcc_makes() -> None:

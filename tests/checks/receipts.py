@@ -171,8 +171,9 @@ def test_images_depend_on_headers_flags_and_the_compiler(ledger: Ledger) -> None
     for change in ({"flags": "-DQUERN_CLUSTERS=0"}, {"target": "sm_80"}, {"file": "generated/adam/gradient_norm.cu"}):
         with mock.patch.object(measured, "sources", lambda: {**sources, one: sources[one]._replace(**change)}):
             expect(changes(), {one})
-    for owner, name, value in ((toolchain, "NVCC_FLAGS", ["-O2"]), (toolchain, "pinned", lambda: "13.1.0")):
-        with mock.patch.object(owner, name, value):
+    tools = (("13.1.0", "12.9.86"), ("13.0.88", "12.8.93"))
+    for name, value in (("NVCC_FLAGS", ["-O2"]), *(("pinned_versions", lambda each=each: each) for each in tools)):
+        with mock.patch.object(toolchain, name, value):
             expect(changes(), every)
     expect(changes(), set())
 
@@ -196,13 +197,14 @@ def test_machine_code_does_not_depend_on_the_public_header(ledger: Ledger) -> No
     expect((bool(files), [file.name for file in files if ROOT / "include/quern.h" in receipts.closure(file)]), (True, []))
 
 
-def test_another_nvcc_measures_nothing(ledger: Ledger) -> None:
+def test_other_tools_measure_nothing(ledger: Ledger) -> None:
     """It is said in a word, and fails nothing."""
-    with mock.patch.object(receipts, "FILE", ledger.file), mock.patch.object(toolchain, "version", lambda _: "12.9.86"):
+    others = "12.9.86, ptxas 12.4.99"
+    with mock.patch.object(receipts, "FILE", ledger.file), mock.patch.object(toolchain, "tools", lambda: others):
         found = measured.measured()
         expect((found.images, found.faults, len(found.skipped)), ({}, [], len(measured.units())))
-        expect(found.skipped[0].partition(": ")[2], f"measured with nvcc {toolchain.pinned()} only: here is 12.9.86")
-    with mock.patch.object(toolchain, "version", lambda _: "12.9.86"):
+        expect(found.skipped[0].partition(": ")[2], f"measured with nvcc {toolchain.pinned_tools()} only: here is {others}")
+    with mock.patch.object(toolchain, "tools", lambda: others):
         found = measured.measured()
         expect((len(found.images) + len(found.skipped), found.faults), (len(measured.units()), []))
 

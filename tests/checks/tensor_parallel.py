@@ -116,7 +116,7 @@ def check_run(title: str, parts: dict[str, Values], whole: dict[str, Values], fi
 
 def runs() -> list[tuple[int, tuple[str, ...]]]:
     nvcc = ROOT / "build/nvcc.txt"
-    has_kernels = nvcc.exists() and nvcc.read_text().strip() != "none"
+    has_kernels = nvcc.exists() and nvcc.read_text().split()[0] != "none"
     return [(ranks, options) for ranks, options in RUNS if has_kernels or "--device=cuda" not in options]
 
 

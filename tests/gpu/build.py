@@ -51,20 +51,16 @@ def loops(folder: str) -> str:
     return f"{folder}/stream.cubin"
 
 
-def ninja(target: str, folder: str, suites: list[str], has_criterion: bool, ptxas: Path | None) -> str:
-    """ptxas: an older one, for an older driver."""
+def ninja(target: str, folder: str, suites: list[str], has_criterion: bool) -> str:
     edges = _edges("generated/tests.ninja")
     names = [each.name for each in cpu_targets(ARCHITECTURES[0])]
-    selection = Selection(",".join([*names, target]), None)
-    selection.ptxas = ptxas
-    lines = [selection.ninja(folder)]
+    lines = [Selection(",".join([*names, target]), None).ninja(folder)]
     lines += [] if has_criterion else _stand_in(edges, folder)
     lines += [_suite(edges[f"$builddir/tests/{name}"], folder, has_criterion) for name in suites]
     bench = _edges("bench/bench.ninja")["$builddir/quern_bench"]
     inputs = bench[3].partition(" || ")[0].replace("libquern.a", f"{folder}/libquern.a")
     # Machine code loads also where the driver does not know nvcc's PTX.
-    assembled = f"  target = {target}\n" + (f"  flags = --ptxas {ptxas}\n" if ptxas else "")
-    lines.append(_edge(loops(folder), "cubin", LOOPS, assembled))
+    lines.append(_edge(loops(folder), "cubin", LOOPS, f"  target = {target}\n"))
     lines.append(_edge(f"{folder}/quern_bench", bench[2], f"{inputs} | {loops(folder)}"))
     return "\n".join(lines)
 

@@ -22,7 +22,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "bench")]
 from gen.spec import GPU_TARGETS  # noqa: E402
-from gen.toolchain import version  # noqa: E402
 from gpu import budget, build, criterion, machine  # noqa: E402
 from gpu.summary import Result, exchange_text, ten_lines  # noqa: E402
 from run import suite_jobs  # noqa: E402
@@ -77,7 +76,6 @@ def parse() -> argparse.Namespace:
 class Session:
     options: argparse.Namespace
     gpu: machine.Gpu
-    ptxas: Path | None       # for an older driver
     budget: budget.Budget
     said: list[str] = field(default_factory=list)  # what the report begins with
 
@@ -128,9 +126,7 @@ def stage_build(session: Session, seconds: float) -> tuple[str, str]:
     has_criterion = criterion.works()
     if not has_criterion:
         session.say("Criterion is not there: the suites are built with its stand-in, tests/musl (--criterion names a copy)")
-    if session.ptxas:
-        session.say(f"images by ptxas {version(str(session.ptxas))}, since the driver is older than nvcc")
-    build.write(file, build.ninja(session.gpu.target, folder, session.suites, has_criterion, session.ptxas))
+    build.write(file, build.ninja(session.gpu.target, folder, session.suites, has_criterion))
     targets = [f"{folder}/tests/{name}" for name in session.suites]
     targets += [f"{folder}/quern_bench"] if session.options.build_for or "benchmarks" in session.options.only else []
     targets += [*devices.DRIVER, f"build/emulator/{session.gpu.target}.so"] if session.gpu.is_emulated else []
@@ -316,17 +312,17 @@ def report(session: Session, results: list[Result]) -> None:
     print("\n" + "\n".join(lines), flush=True)
 
 
-def _gpu_and_ptxas(options: argparse.Namespace) -> tuple[machine.Gpu, Path | None]:
-    """The GPU, and an older ptxas if its driver needs one: compared before anything is built."""
+def _gpu(options: argparse.Namespace) -> machine.Gpu:
+    """What hinders is told before anything is built: tools that are missing, a driver that loads no such images."""
     if "build" in options.only and (lacking := machine.missing_tools()):
         raise machine.Missing("; ".join(lacking))
     if options.emulated:
-        return machine.emulated(options.emulated), None
+        return machine.emulated(options.emulated)
     gpu = machine.elsewhere(options.build_for) if options.build_for else machine.real()
-    if "build" not in options.only:
-        return gpu, None
-    driver = machine.DRIVERS[options.driver or "580"] if options.build_for else devices.real_driver().version
-    return gpu, machine.assembler(GPU_TARGETS[gpu.target], driver)
+    if "build" in options.only:
+        machine.check_driver(GPU_TARGETS[gpu.target],
+                             machine.DRIVERS[options.driver or "580"] if options.build_for else devices.real_driver().version)
+    return gpu
 
 
 def main() -> int:
@@ -339,11 +335,11 @@ def main() -> int:
     if options.criterion:
         criterion.use(options.criterion, ROOT / options.folder / "criterion")
     try:
-        gpu, ptxas = _gpu_and_ptxas(options)
+        gpu = _gpu(options)
     except machine.Missing as what:
         print(f"./quern gpu needs {what}", file=sys.stderr)
         return 1
-    session = Session(options, gpu, ptxas, budget.Budget(60 * options.minutes, list(options.only)))
+    session = Session(options, gpu, budget.Budget(60 * options.minutes, list(options.only)))
     try:
         for folder in (session.folder, session.out):
             folder.mkdir(parents=True, exist_ok=True)

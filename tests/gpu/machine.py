@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gen import render
 from gen.spec import GPU_TARGETS, GpuTarget
-from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, pinned, toolkit, version
+from gen.toolchain import find_nvcc, least_driver, pinned, toolkit, toolkit_of, tools
 from runner import devices
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +19,7 @@ QUERIES = "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,te
 
 
 DRIVERS = {"550": 12040, "580": 13000}  # releases, and their versions of CUDA
-PTXAS_12 = 12090                        # the ptxas for older drivers
+PTXAS_12 = 12090                        # of the ptxas that `./quern toolkit` installs
 
 
 class Missing(Exception):
@@ -76,17 +76,15 @@ def _cuda(version: int) -> str:
     return f"CUDA {version // 1000}.{version % 1000 // 10}"
 
 
-def assembler(target: GpuTarget, driver: int) -> Path | None:
-    """An older ptxas, if the driver would refuse images of nvcc's own; None: it would not."""
-    made_by, older = toolkit(str(find_nvcc() or "none")), find_older_ptxas()
-    if made_by < target.driver:
-        raise Missing(f"nvcc of {_cuda(target.driver)} or newer for {target.name}: this one is of {_cuda(made_by)}")
+def check_driver(target: GpuTarget, driver: int) -> None:
+    """Raises Missing unless it loads the images that would be built."""
+    nvcc, made_by = toolkit(str(find_nvcc() or "none")), toolkit_of(target)
+    if nvcc < target.driver:
+        raise Missing(f"nvcc of {_cuda(target.driver)} or newer for {target.name}: this one is of {_cuda(nvcc)}")
     if (least := least_driver(target, made_by)) <= driver:
-        return None
+        return
     remedies = [f"a driver for {_cuda(least)}"]
     if not target.is_virtual and least_driver(target, PTXAS_12) <= driver:
-        if older and least_driver(target, toolkit(str(older))) <= driver:
-            return older
         package = f"nvidia-cuda-nvcc-cu12=={pinned('nvidia-cuda-nvcc-cu12')}"
         remedies.append(f"nvcc of CUDA 12 (NVCC=...), or ptxas of CUDA 12 (QUERN_PTXAS12=..., from `pip install {package}`)")
     raise Missing(f"{', or '.join(remedies)}: this driver, for {_cuda(driver)}, loads no {target.name} images of {_cuda(made_by)}")
@@ -121,9 +119,8 @@ def facts(gpu: Gpu) -> list[str]:
     lines = [f"GPU: {gpu.name}, target {gpu.target}"]
     if not gpu.is_emulated:
         lines.append(f"nvidia-smi ({QUERIES}): {_first_line('nvidia-smi', f'--query-gpu={QUERIES}', '--format=csv,noheader')}")
-    nvcc = find_nvcc()
     return lines + [f"driver: {_cuda(devices.real_driver().version)}" if not gpu.is_emulated else "driver: the emulator",
-                    f"nvcc: {version(str(nvcc or 'none'))}",
+                    f"nvcc: {tools()}",
                     f"compiler: {_first_line(*shlex.split(os.environ.get('CC', 'cc')), '--version')}",
                     f"Python: {sys.version.split()[0]}, {sys.executable}",
                     f"cores: {os.cpu_count()}; free in /dev/shm, where ranks meet: {_free('/dev/shm')}"]

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from gen import toolchain  # noqa: E402
 from gen.host import this_host  # noqa: E402
 from gen.render import OTHERS  # noqa: E402
 from gen.spec import cpu_targets  # noqa: E402
@@ -38,7 +39,7 @@ DRIVERS = {
     "garbage": {"LD_LIBRARY_PATH": "{garbage}"},
     "stub": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "cuDriverGetVersion:34,init:34"},
     "old": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:11000"},
-    "behind": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:12090"},
+    "behind": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:12080", "QUERN_EMULATOR": "10.0"},
     "broken": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:999"},
     "empty": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:100"},
     "prohibited": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_MODE": "2"},
@@ -96,7 +97,7 @@ class Configuration:
 def has_nvcc() -> bool:
     """Whether the build found nvcc.  True if it has not searched yet."""
     found = BUILD / "nvcc.txt"
-    return not found.exists() or found.read_text().strip() != "none"
+    return not found.exists() or toolchain.located(found)[0] is not None
 
 
 def cpu_environment(target: str, glob: str) -> dict[str, str]:

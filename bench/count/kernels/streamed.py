@@ -39,6 +39,7 @@ SHAPES = (
     Shape("left out", has=(EXPONENTIAL, FOUND), inside=_INSIDE),
     Shape("held gradient", has=(EXPONENTIAL, "STG"), lacks=(FROM_GLOBAL, "LDS"), inside=_INSIDE),
     Shape("shifted streamed gradient", has=(EXPONENTIAL, "STG", FROM_GLOBAL, SHIFTED), inside=_INSIDE),
+    Shape("gathering", has=("VOTEU?.ANY", "YIELD"), lacks=("MUFU", "LDG", "STG"), inside=_INSIDE, is_neutral=True),
 )
 BATCH = 4  # of row_image.cuh
 OVER = tuple(shape.name for shape in SHAPES if "sum" in shape.name or "gradient" in shape.name)

@@ -46,7 +46,7 @@ def units() -> list[Unit]:
         parts += [pack.row(kernel, 0, 0).hex() for kernel in unit.kernels]
     files = (ROOT / "gen/pack.py", ROOT / "gen/toolchain.py", ROOT / "src/runtime/pack.c",
              ROOT / "src/runtime/file_bytes.c", Path(__file__))
-    inputs = receipts.digest(TARGET, toolchain.pinned(), *parts, *files, Path(__file__).with_name("test_pack.c").read_text())
+    inputs = receipts.digest(TARGET, toolchain.pinned_tools(), *parts, *files, Path(__file__).with_name("test_pack.c").read_text())
     needs = ("build/tests/test_pack", "build/emulator/libcuda.so.1", f"build/emulator/{serving(CAPABILITY)}.so")
     return [Unit(TARGET, inputs, needs)]
 
