@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STEP = re.compile(r"^\[(\d+)/(\d+)\] (\S+) (\S+)")
 # Mean CPU seconds of a step by its word and the start of its output, the longest start that fits; from a build on two quiet cores.
 COSTS: dict[str, float] = json.loads((Path(__file__).parent / "steps.json").read_text())
-FIRST_SECONDS = 20  # after these the estimate is scaled by what this machine has needed
+KNOWN_SECONDS = 120  # before what is built scales the estimate: the first checks run beside the first steps
 
 
 def prepare() -> bool:
@@ -62,9 +62,8 @@ class Build:
 
     def remaining(self) -> float:
         """Seconds."""
-        passed, done = time.monotonic() - self.began, self.all - self.left
-        scale = passed / done * self.jobs if passed > FIRST_SECONDS and done > 1 else 1
-        return self.left * scale / self.jobs
+        passed, done = time.monotonic() - self.began, (self.all - self.left) / self.jobs
+        return self.left / self.jobs * (KNOWN_SECONDS + passed) / (KNOWN_SECONDS + done)
 
     def _run(self) -> None:
         environment, said = {**os.environ, "NINJA_STATUS": "[%f/%t] "}, 0.0
