@@ -292,8 +292,8 @@ static void prepare_on_older_driver(int error, quern_status expected) {
     check_status(quern_prepare(device, QUERN_ADAM), expected);
     if (expected == QUERN_OUT_OF_MEMORY || expected == QUERN_CUDA_ERROR) snprintf(part, sizeof part, "loading the image");
     if (expected == QUERN_DRIVER_TOO_OLD)
-        snprintf(part, sizeof part, "with error %d: CUDA %d.%d made it, and a driver for that version is needed", error, toolkit / 1000,
-                 toolkit % 1000 / 10);
+        snprintf(part, sizeof part, "with error %d: CUDA %d.%d made it, and a driver for that version is needed", error,
+                 toolkit / 1000, toolkit % 1000 / 10);
     check(strstr(error_detail(), part), "error %d: the detail is \"%s\", expected \"%s\"", error, error_detail(), part);
 }
 
