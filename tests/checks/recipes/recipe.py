@@ -127,9 +127,9 @@ class Tree:
 from pathlib import Path
 from gen import images, spec, toolchain
 target, out = spec.GPU_TARGETS[{target!r}], Path("build/{target}/{stem}")
-nvcc = Path({str(find_nvcc())!r})  # of the tree itself: a copy has no .venv
+nvcc = Path({str(find_nvcc())!r})  # of the tree itself: a copy has no .venv, and so no other ptxas
 toolchain.ptx(nvcc, target, Path({source!r}), out.with_suffix(".ptx"), {definitions!r})
-toolchain.cubin(nvcc, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
+toolchain.cubin(nvcc, None, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
 images.wrap(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
 out.with_suffix(".packed").write_bytes(images.pack({{out.name: out.with_suffix(".fatbin").read_bytes()}}))
 """)
