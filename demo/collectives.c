@@ -27,49 +27,67 @@ void collective_free(struct collective *collective) {
 typedef quern_status collective_function(quern_group *group, const quern_collective_args *args, void *workspace,
                                          size_t workspace_bytes, void *stream);
 
-/* The sizes of one call in bytes: those that this rank reads and writes, and sends to others. */
-struct sizes {
-    int64_t input, output, sent;
+/* One call: of its bytes, the pieces that this rank reads, `step` apart, those that it writes, and those that go to other ranks. */
+struct one_call {
+    const char *name;
+    collective_function *function;
+    quern_collective_args args;
+    const struct mirrored *input, *output;
+    int64_t pieces, first, piece, step;
+    int64_t written, output_first, sent;
 };
 
-static bool run(struct collective *collective, const char *name, collective_function *function, const struct mirrored *input,
-                const struct mirrored *output, int64_t count, struct sizes bytes) {
+static bool upload_pieces(const struct device_memory *memory, const struct one_call *call) {
+    for (int64_t i = 0; i < call->pieces; i++) {
+        const struct mirrored piece = mirrored_part(call->input, call->first + i * call->step, call->piece);
+        if (!device_memory_upload(memory, &piece)) return false;
+    }
+    return true;
+}
+
+static bool run(struct collective *collective, const struct one_call *call) {
     struct rank *rank = collective->rank;
     const struct device_memory *memory = &rank->device->memory;
-    const struct mirrored sent = mirrored_part(input, 0, bytes.input), received = mirrored_part(output, 0, bytes.output);
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    const struct mirrored received = mirrored_part(call->output, call->output_first, call->written);
+    quern_collective_args args = call->args;
     args.dtype = collective->dtype;
-    args.count = count;
-    args.input = sent.device;
+    args.input = (const char *)call->input->device + call->first;
     args.output = received.device;
 
     const double start = seconds_now();
-    if (!device_memory_upload(memory, &sent)) return false;
-    if (!succeeded(name, function(rank->group, &args, collective->workspace.device, collective->workspace.bytes, memory->stream)))
-        return false;
+    if (!upload_pieces(memory, call)) return false;
+    const struct mirrored *workspace = &collective->workspace;
+    if (!succeeded(call->name, call->function(rank->group, &args, workspace->device, workspace->bytes, memory->stream))) return false;
     if (!device_memory_wait(memory) || !succeeded("the collective on the GPU", quern_group_status(rank->group)) ||
         !device_memory_download(memory, &received))
         return false;
     rank->totals.seconds[collective->purpose] += seconds_now() - start;
-    rank->totals.bytes[collective->purpose] += bytes.sent;
+    rank->totals.bytes[collective->purpose] += call->sent;
     return true;
 }
 
-static int64_t bytes_of(const struct collective *collective, int64_t count) {
-    return count * (int64_t)quern_dtype_bytes(collective->dtype);
+static quern_collective_args arguments(int64_t count, int64_t stride) {
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    args.count = count;
+    args.input_stride = stride;
+    return args;
 }
 
 /* Each rank adds up its share, which the others send it, and sends the sum to them. */
 bool all_reduce(struct collective *collective, const struct mirrored *values, int64_t count) {
-    const int64_t bytes = bytes_of(collective, count), ranks = collective->rank->ranks;
-    return run(collective, "quern_all_reduce", quern_all_reduce, values, values, count,
-               (struct sizes){bytes, bytes, 2 * (ranks - 1) * bytes / ranks});
+    const int64_t bytes = count * (int64_t)quern_dtype_bytes(collective->dtype), ranks = collective->rank->ranks;
+    return run(collective,
+               &(struct one_call){"quern_all_reduce", quern_all_reduce, arguments(count, 0), values, values, .pieces = 1,
+                                  .piece = bytes, .written = bytes, .sent = 2 * (ranks - 1) * bytes / ranks});
 }
 
-bool reduce_scatter(struct collective *collective, const struct mirrored *parts, const struct mirrored *sum, int64_t count) {
-    const int64_t bytes = bytes_of(collective, count), ranks = collective->rank->ranks;
-    return run(collective, "quern_reduce_scatter", quern_reduce_scatter, parts, sum, count,
-               (struct sizes){ranks * bytes, bytes, (ranks - 1) * bytes});
+bool reduce_scatter(struct collective *collective, const struct mirrored *parts, const struct mirrored *sum, struct slice slice) {
+    const int64_t size = (int64_t)quern_dtype_bytes(collective->dtype), ranks = collective->rank->ranks;
+    const int64_t bytes = slice.count * size, first = slice.first * size;
+    return run(collective,
+               &(struct one_call){"quern_reduce_scatter", quern_reduce_scatter, arguments(slice.count, slice.stride), parts, sum,
+                                  .pieces = ranks, .first = first, .piece = bytes, .step = slice.stride * size, .written = bytes,
+                                  .output_first = first, .sent = (ranks - 1) * bytes});
 }
 
 bool gather_create(struct gather *gather, struct rank *rank, enum purpose purpose, size_t row_bytes) {
@@ -89,8 +107,10 @@ void gather_free(struct gather *gather) {
 
 bool gather_run(struct gather *gather) {
     const int64_t bytes = (int64_t)gather->own.bytes, ranks = gather->collective.rank->ranks;
-    return run(&gather->collective, "quern_all_gather", quern_all_gather, &gather->own, &gather->rows,
-               bytes / (int64_t)sizeof(int32_t), (struct sizes){bytes, ranks * bytes, (ranks - 1) * bytes});
+    return run(&gather->collective,
+               &(struct one_call){"quern_all_gather", quern_all_gather, arguments(bytes / (int64_t)sizeof(int32_t), 0), &gather->own,
+                                  &gather->rows, .pieces = 1, .piece = bytes, .written = ranks * bytes,
+                                  .sent = (ranks - 1) * bytes});
 }
 
 bool gather_sum(struct gather *gather, double *values, int count) {

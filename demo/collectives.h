@@ -19,8 +19,14 @@ void collective_free(struct collective *collective);
 /* values [count], in memory of rank_memory_create, becomes the sum over the ranks, the same bits on each. */
 bool all_reduce(struct collective *collective, const struct mirrored *values, int64_t count);
 
-/* parts [ranks, count], in memory of rank_memory_create: the sum over the ranks of the part of this rank goes to sum [count]. */
-bool reduce_scatter(struct collective *collective, const struct mirrored *parts, const struct mirrored *sum, int64_t count);
+/*
+ * parts [ranks, stride], in memory of rank_memory_create, and sum [stride]: of the elements [first, first + count) of this rank's
+ * part the sum over the ranks goes to the same elements of sum.  Others may be written meanwhile.
+ */
+struct slice {
+    int64_t first, count, stride;
+};
+bool reduce_scatter(struct collective *collective, const struct mirrored *parts, const struct mirrored *sum, struct slice slice);
 
 /* All-gather of one row per rank, of a multiple of 4 bytes. */
 struct gather {

@@ -162,9 +162,11 @@ bool report_comparison(const struct run_report *quern, const struct run_report *
 
 /* Chunks are cast and gathered beside the products. */
 static void print_chunk_rows(const struct outcome *a, const struct outcome *b) {
+    char note[40];
     print_row("cast and gather, % of the time", share(a, CHUNKS), share(b, CHUNKS), "beside the products");
-    print_row("waiting for chunks, % of the time", share(a, WAITS), share(b, WAITS), "");
-    print_row("chunks between ranks, MB a step", megabytes_per_step(a, CHUNKS), megabytes_per_step(b, CHUNKS), "");
+    print_row("waiting for chunks and sums, % of time", share(a, WAITS), share(b, WAITS), "");
+    snprintf(note, sizeof note, "%.3f less than in fp32", (sizeof(float) - 1) * megabytes_per_step(a, CHUNKS));
+    print_row("chunks between ranks, MB a step", megabytes_per_step(a, CHUNKS), megabytes_per_step(b, CHUNKS), note);
 }
 
 static void print_exchange_rows(const struct outcome *a, const struct outcome *b, const struct options *options) {
@@ -175,7 +177,8 @@ static void print_exchange_rows(const struct outcome *a, const struct outcome *b
     print_ratio_row("thousand tokens per second", first / 1e3, second / 1e3, first / second,
                     "the ranks share these cores and also exchange tokens and sums");
     if (options->tensor_parallel > 0) print_chunk_rows(a, b);
-    print_row(tokens, share(a, TOKENS), share(b, TOKENS), "waiting included");
+    print_row(tokens, share(a, TOKENS), share(b, TOKENS),
+              options->tensor_parallel > 0 ? "beside the products" : "waiting included");
     print_row(options->pipeline ? "embedding's gradient, % of the time" : "sums of gradients, % of the time", share(a, GRADIENTS),
               share(b, GRADIENTS), "");
     print_row("tokens between ranks, MB a step", megabytes_per_step(a, TOKENS), megabytes_per_step(b, TOKENS), "");

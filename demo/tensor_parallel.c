@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "caller.h"
+#include "clock.h"
 #include "layers.h"
 #include "matmul.h"
 #include "memory.h"
@@ -89,9 +90,61 @@ static bool gather_and_multiply(const struct model *model, const struct block *b
 
 static int64_t gathered_rows(const struct model *model) { return model->rows * model->rank->ranks; }
 
-static bool add_up(struct model *model) {
+/* ---- the sums of the parts: while rows are added up, the product of the next ones is computed ---- */
+
+enum { SUMS = 2 };
+
+static void add_up(void *context) {
+    const struct model *model = context;
+    struct tensor_parallel *parallel = (struct tensor_parallel *)&model->parallel;
+    const int64_t width = model->shape.width;
+    const struct slice slice = {parallel->scattered.first * width, parallel->scattered.count * width, model->rows * width};
+    parallel->added_up = device_memory_enter(&parallel->rank->device->memory) &&
+                         reduce_scatter(&parallel->scatter, &parallel->parts, &parallel->sum, slice) && parallel->added_up;
+}
+
+static void wait_for_sums(struct tensor_parallel *parallel) {
+    const double start = seconds_now();
+    if (parallel->scattered.count > 0) caller_wait(parallel->caller);
+    parallel->scattered.count = 0;
+    parallel->rank->totals.seconds[WAITS] += seconds_now() - start;
+}
+
+/* The product for some rows of each rank into the parts. */
+static void multiply_parts(const struct model *model, const struct block *block, struct row_range rows, product *multiply) {
+    for (int rank = 0; rank < model->rank->ranks; rank++)
+        multiply(model, block, (struct row_range){rank * model->rows + rows.first, rows.count});
+}
+
+static bool multiply_and_add_up(struct model *model, const struct block *block, product *multiply) {
     struct tensor_parallel *parallel = &model->parallel;
-    return reduce_scatter(&parallel->scatter, &parallel->parts, &parallel->sum, model->rows * model->shape.width);
+    parallel->added_up = true;
+    for (int i = 0; i < SUMS; i++) {
+        const int64_t first = share_first(model->rows, i, SUMS), end = share_first(model->rows, i + 1, SUMS);
+        const struct row_range rows = {first, end - first};
+        multiply_parts(model, block, rows, multiply);
+        wait_for_sums(parallel);
+        parallel->scattered = rows;
+        if (rows.count > 0) caller_begin(parallel->caller, add_up, model);
+    }
+    wait_for_sums(parallel);
+    return parallel->added_up;
+}
+
+static void multiply_down(const struct model *model, const struct block *block, struct row_range rows) {
+    const int64_t width = model->shape.width, hidden = model->parallel.hidden;
+    struct matrix activated = {block->activated + rows.first * hidden, hidden};
+    struct matrix down = {model->parameters + block->down.offset, hidden};
+    float *parts = (float *)model->parallel.parts.host + rows.first * width;
+    matmul_transposed_right(model->pool, rows.count, width, hidden, activated, down, 0, parts, width);
+}
+
+static void multiply_up_backward(const struct model *model, const struct block *block, struct row_range rows) {
+    const int64_t width = model->shape.width, hidden = model->parallel.hidden;
+    struct matrix hidden_grad = {model->wide_grad + rows.first * hidden, hidden};
+    struct matrix up = {model->parameters + block->up.offset, width};
+    float *parts = (float *)model->parallel.parts.host + rows.first * width;
+    matmul(model->pool, rows.count, width, hidden, hidden_grad, up, 0, parts, width);
 }
 
 bool tensor_parallel_forward(struct model *model, struct block *block, float *out) {
@@ -100,9 +153,7 @@ bool tensor_parallel_forward(struct model *model, struct block *block, float *ou
     const int64_t rows = gathered_rows(model), width = model->shape.width, hidden = parallel->hidden;
     if (!gather_and_multiply(model, block, in, block->middle_norm, multiply_up)) return false;
     squared_relu(model->pool, rows * hidden, block->up_out, block->activated);
-    struct matrix activated = {block->activated, hidden}, down = {model->parameters + block->down.offset, hidden};
-    matmul_transposed_right(model->pool, rows, width, hidden, activated, down, 0, parallel->parts.host, width);
-    if (!add_up(model)) return false;
+    if (!multiply_and_add_up(model, block, multiply_down)) return false;
     const float *sum = parallel->sum.host;
     for (int64_t i = 0; i < model->rows * width; i++) out[i] += sum[i];
     return true;
@@ -113,15 +164,13 @@ bool tensor_parallel_backward(struct model *model, struct block *block, const fl
     const struct chunks *in = &parallel->in[block - model->blocks];
     const int64_t rows = gathered_rows(model), width = model->shape.width, hidden = parallel->hidden;
     struct matrix wide = {parallel->wide, width}, activated = {block->activated, hidden}, hidden_grad = {model->wide_grad, hidden};
-    struct matrix up = {model->parameters + block->up.offset, width};
     if (!gather_and_multiply(model, block, &parallel->out_grad, out_grad, multiply_down_backward)) return false;
     matmul_transposed_left(model->pool, width, hidden, rows, wide, activated, 0, model->gradients + block->down.offset, hidden);
     squared_relu_backward(model->pool, rows * hidden, block->up_out, model->wide_grad);
 
     chunks_widen(in, (struct row_range){0, rows}, parallel->wide);
     matmul_transposed_left(model->pool, hidden, width, rows, hidden_grad, wide, 0, model->gradients + block->up.offset, width);
-    matmul(model->pool, rows, width, hidden, hidden_grad, up, 0, parallel->parts.host, width);
-    if (!add_up(model)) return false;
+    if (!multiply_and_add_up(model, block, multiply_up_backward)) return false;
     memcpy(in_grad, parallel->sum.host, (size_t)(model->rows * width) * sizeof *in_grad);
     return true;
 }

@@ -1895,7 +1895,8 @@ typedef enum quern_combination {
  * order; q runs over all places.
  *
  *   quern_all_gather       output[p * count + i] = input[i] of member p, for every p
- *   quern_reduce_scatter   output[i] = combination over q of input[p * count + i] of member q, where p is this rank's place
+ *   quern_reduce_scatter   output[i] = combination over q of input[p * count + i] of member q, where p is this rank's place.  With an
+ *                          input_stride of input[p * input_stride + i]
  *   quern_all_reduce       output[i] = combination over q of input[i] of member q
  *   quern_broadcast        output[i] = input[i] of the rank `root`
  *
@@ -1904,8 +1905,11 @@ typedef enum quern_combination {
  * divided among processes and hosts.  A maximum is NaN if a value is NaN, and +0 is above -0.  A NaN result is positive and quiet,
  * with no other bits.
  *
- * The operation, dtype, combination, count, root and members are the same on every member.  Each call checks that.  Ranks with other
- * operations or members are in other calls, which poisons the group.  If dtype, combination, count or root differ, all members get
+ * The stride divides a reduce-scatter into calls of some rows each: while one adds up, a matrix product writes the rows of the next
+ * (the strided reduce-scatter of TransformerEngine's user buffers).  Any division gives the bits of one call.
+ *
+ * The operation, dtype, combination, count, stride, root and members are the same on every member.  Each call checks that.  Ranks
+ * with other operations or members are in other calls, which poisons the group.  If one of the others differs, all members get
  * QUERN_PEER_MISMATCH, which names two ranks and their values.  If a member refuses its own arguments, it gets its own error, and
  * the others get QUERN_PEER_MISMATCH, on CPUs with the reason, over NCCL that error itself; but a member whose struct or list of
  * members is at fault is only missed.  On CPUs and over NCCL nothing is written then and the group stays usable; on GPUs of one
@@ -1926,6 +1930,7 @@ typedef struct quern_collective_args {
     int member_count;
     int multiprocessors;      /* GPU: the most that the call may use, of which it takes at most 32; 0: 16 */
     double timeout;           /* seconds; 0: the group's */
+    int64_t input_stride;     /* reduce-scatter: elements from one place of the input to the next, >= count; 0: count.  Else 0 */
 } quern_collective_args;
 
 #define QUERN_COLLECTIVE_ARGS_DEFAULTS(set) set(combination, QUERN_COMBINE_SUM)

@@ -491,8 +491,9 @@ static const struct field fields_of_quern_collective_args[] = {
     {.name = "member_count", .kind = INTEGER, .offset = offsetof(quern_collective_args, member_count), .bytes = sizeof((quern_collective_args *)0)->member_count},
     {.name = "multiprocessors", .kind = INTEGER, .offset = offsetof(quern_collective_args, multiprocessors), .bytes = sizeof((quern_collective_args *)0)->multiprocessors},
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_collective_args, timeout), .bytes = sizeof((quern_collective_args *)0)->timeout},
+    {.name = "input_stride", .kind = INTEGER, .offset = offsetof(quern_collective_args, input_stride), .bytes = sizeof((quern_collective_args *)0)->input_stride},
 };
-static const struct record record_of_quern_collective_args = {"quern_collective_args", sizeof(quern_collective_args), fields_of_quern_collective_args, 11};
+static const struct record record_of_quern_collective_args = {"quern_collective_args", sizeof(quern_collective_args), fields_of_quern_collective_args, 12};
 DECLARE_EXTENT(quern_group_gather_args, workspace)
 static const struct field fields_of_quern_group_gather_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_group_gather_args, size), .bytes = sizeof((quern_group_gather_args *)0)->size},

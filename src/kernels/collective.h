@@ -122,6 +122,7 @@ enum quern_slice_fault {
     QUERN_TERMS_DTYPE,
     QUERN_TERMS_COMBINATION,
     QUERN_TERMS_COUNT,
+    QUERN_TERMS_INPUT_STRIDE,
     QUERN_TERMS_ROOT,
     QUERN_TERMS_MEMBERS,         /* no numbers */
     QUERN_TERMS_INPUT_PLACE,     /* the inputs are not at the same place of the same symmetric allocation */

@@ -117,6 +117,7 @@ struct quern_collective_terms {
     int32_t root;                         /* -1: none */
     uint32_t members[QUERN_RANK_WORDS];
     int32_t unused;
+    int64_t input_stride;                 /* of a reduce-scatter; else 0 */
     uint64_t input_id, output_id;         /* places of memory that others reach: struct quern_symmetric_place; 0: they do not */
     int64_t input_offset, output_offset;
 };

@@ -206,6 +206,7 @@ static const struct {
     [QUERN_TERMS_DTYPE] = {"args.dtype", add_dtype, NULL},
     [QUERN_TERMS_COMBINATION] = {"args.combination", add_combination, NULL},
     [QUERN_TERMS_COUNT] = {"args.count", add_number, NULL},
+    [QUERN_TERMS_INPUT_STRIDE] = {"args.input_stride", add_number, NULL},
     [QUERN_TERMS_ROOT] = {"args.root", add_number, NULL},
     [QUERN_TERMS_MEMBERS] = {"args.members", NULL, other_members},
     [QUERN_TERMS_INPUT_PLACE] = {"args.input", NULL, other_place},

@@ -38,6 +38,14 @@ static void choose_shape(struct collective_case *c, struct dice *dice, struct co
     c->combination = chance(dice, 3) ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
     c->root = c->members[below(dice, c->count)].rank;
     c->elements = choose_elements(c, dice, choice);
+    if (c->operation == COLLECTIVE_REDUCE_SCATTER && chance(dice, 3))
+        c->stride = c->elements + (choice.is_aligned ? 64 : below(dice, 40));
+    if (c->operation == COLLECTIVE_REDUCE_SCATTER && chance(dice, 3)) c->parts = 2 + (int)below(dice, 2);
+}
+
+/* Where the input of a reduce-scatter has what it gives to a place. */
+static int64_t part_of(const struct collective_case *c, int place) {
+    return place * (c->stride ? c->stride : c->elements) * element_bytes(c);
 }
 
 static enum rank_pool choose_pool(struct dice *dice, struct collective_choice choice) {
@@ -72,14 +80,14 @@ static void choose_buffers(struct collective_case *c, struct dice *dice, struct 
     const int64_t piece = c->elements * element_bytes(c);
     const bool in_place = choice.in_place || (!choice.not_in_place && chance(dice, 4));
     const bool scatters = c->operation == COLLECTIVE_REDUCE_SCATTER, gathers = c->operation == COLLECTIVE_ALL_GATHER;
-    input->bytes = piece * (scatters ? c->count : 1);
+    input->bytes = piece + (scatters && piece ? part_of(c, c->count - 1) : 0);
     output->bytes = piece * (gathers ? c->count : 1);
     choose_pools(c, dice, choice, place, in_place);
     input->offset = 256 + choose_skew(c, dice, choice, input->pool);
     const int64_t behind = input->pool == output->pool ? input->offset + input->bytes + POOL_GAP : 256;
     output->offset = (behind + 63) / 64 * 64 + choose_skew(c, dice, choice, output->pool);
     if (in_place) {
-        output->offset = input->offset + (scatters ? place * piece : 0);
+        output->offset = input->offset + (scatters ? part_of(c, place) : 0);
         input->offset += gathers ? place * piece : 0;
     }
     const int64_t end = output->offset + output->bytes, input_end = input->offset + input->bytes;
@@ -159,7 +167,7 @@ void collective_case_fill(const struct collective_case *c, struct rank_bench *be
     }
 }
 
-/* What a member gives: as the seed has it, or, of ranks of one thread, what calls before have left there. */
+/* What a member gives, without what lies between: as the seed has it, or, of ranks of one thread, what calls have left there. */
 static unsigned char *input_of(const struct collective_case *c, const struct rank_bench *bench, int place) {
     const struct collective_case_member *member = &c->members[place];
     unsigned char *input = zeroed((size_t)member->input.bytes);
@@ -167,6 +175,8 @@ static unsigned char *input_of(const struct collective_case *c, const struct ran
         memcpy(input, bench[member->rank].expected[member->input.pool] + member->input.offset, (size_t)member->input.bytes);
     else if (has_input(c, place))
         fill_input(c, member->rank, input, member->input.bytes);
+    const int64_t piece = c->elements * element_bytes(c);
+    for (int to = 1; c->stride && piece && to < c->count; to++) memmove(input + to * piece, input + part_of(c, to), (size_t)piece);
     return input;
 }
 
@@ -184,9 +194,9 @@ void collective_case_expect(const struct collective_case *c, struct rank_bench *
 }
 
 static void describe(const struct collective_case *c, char *text, size_t bytes) {
-    snprintf(text, bytes, "case %llu: %s of %lld %s by %d members, combination %d, root %d", (unsigned long long)c->seed,
-             collective_names[c->operation], (long long)c->elements, quern_dtype_name(c->dtype), c->count, (int)c->combination,
-             c->root);
+    snprintf(text, bytes, "case %llu: %s of %lld %s by %d members, combination %d, root %d, stride %lld, parts %d",
+             (unsigned long long)c->seed, collective_names[c->operation], (long long)c->elements, quern_dtype_name(c->dtype),
+             c->count, (int)c->combination, c->root, (long long)c->stride, c->parts);
 }
 
 void collective_case_compare(const struct collective_case *c, struct rank_bench *bench) {
@@ -219,6 +229,7 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
     args.members = c->count == bench->rank->ranks ? NULL : members;
     args.member_count = c->count;
     args.multiprocessors = c->multiprocessors;
+    args.input_stride = c->stride;
     return args;
 }
 
@@ -227,17 +238,33 @@ quern_status collective_call(const struct rank_bench *bench, enum collective_ope
     return collective_functions[operation](bench->group, args, bench->workspace, workspace_bytes, bench->stream);
 }
 
-void collective_case_call(const struct collective_case *c, struct rank_bench *bench, size_t *bytes) {
+/* Some of the columns of each place, as a caller adds up rows while others are computed. */
+static void take_part(const struct collective_case *c, int number, quern_collective_args *args) {
+    const int64_t first = c->elements * number / c->parts, end = c->elements * (number + 1) / c->parts;
+    args->input = (const char *)args->input + first * element_bytes(c);
+    args->output = (char *)args->output + first * element_bytes(c);
+    args->count = end - first;
+    args->input_stride = c->stride ? c->stride : c->elements;
+}
+
+static void call_part(const struct collective_case *c, const struct rank_bench *bench, int place, int number, size_t *bytes) {
     int members[COLLECTIVE_MAX_MEMBERS];
-    for EACH_BENCH(one, bench) {
-        const int place = collective_case_place(c, one->rank->rank);
-        if (place < 0) continue;
-        const quern_collective_args args = collective_case_args(c, one, place, members);
-        rank_ok(one->rank, quern_collective_workspace(one->group, &args, bytes));
-        rank_bench_guard(one, *bytes);
-        rank_bench_line_up(one);
-        rank_ok(one->rank, collective_call(one, c->operation, &args, *bytes));
+    quern_collective_args args = collective_case_args(c, bench, place, members);
+    if (!number) {
+        rank_ok(bench->rank, quern_collective_workspace(bench->group, &args, bytes));
+        rank_bench_guard(bench, *bytes);
+        rank_bench_line_up(bench);
     }
+    if (c->parts && c->elements) take_part(c, number, &args);
+    rank_ok(bench->rank, collective_call(bench, c->operation, &args, *bytes));
+}
+
+void collective_case_call(const struct collective_case *c, struct rank_bench *bench, size_t *bytes) {
+    for (int number = 0; !number || number < c->parts; number++)
+        for EACH_BENCH(one, bench) {
+            const int place = collective_case_place(c, one->rank->rank);
+            if (place >= 0) call_part(c, one, place, number, bytes);
+        }
 }
 
 void collective_case_run(const struct collective_case *c, struct rank_bench *bench) {

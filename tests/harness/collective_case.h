@@ -33,6 +33,8 @@ struct collective_case {
     quern_dtype dtype;
     quern_combination combination;
     int64_t elements;                                     /* count of the arguments */
+    int64_t stride;                                       /* elements from one place of an input to the next; 0: elements */
+    int parts;                                            /* of the columns of a reduce-scatter: as many calls; 0: one */
     int root;                                             /* a rank */
     int multiprocessors;
     int64_t pool_bytes;                                   /* of either pool, the part that the case uses */

@@ -378,7 +378,7 @@ static int64_t pieces(const quern_collective_args *a) {
     return times(a->members && header_ranks != MOST_RANKS ? a->member_count : header_ranks, a->count);
 }
 
-EXTENT(quern_collective_args, input, elements(pieces(a), a->dtype))
+EXTENT(quern_collective_args, input, elements(a->input_stride ? times(header_ranks, a->input_stride) : pieces(a), a->dtype))
 EXTENT(quern_collective_args, output, elements(pieces(a), a->dtype))
 EXTENT(quern_collective_args, members, integers(a->member_count, QUERN_INT32, 2))
 ARGS(quern_collective_workspace, quern_collective_args)

@@ -12,7 +12,7 @@ enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE };
     TEST_EACH_WAY(collective_mistakes, name, .count = ONE_RANKS, .operations = PREPARED __VA_OPT__(, ) __VA_ARGS__)
 
 /* In which calls it is a mistake. */
-enum { ANY, REDUCES, ROOTED, WITH_WORKSPACE, ON_CPUS, ON_CPUS_WITH_WORKSPACE, ON_GPUS, REACHES_INPUT, REACHES_OUTPUT };
+enum { ANY, REDUCES, SCATTERS, ROOTED, WITH_WORKSPACE, ON_CPUS, ON_CPUS_WITH_WORKSPACE, ON_GPUS, REACHES_INPUT, REACHES_OUTPUT };
 
 static void *freed[ONE_RANKS];   /* symmetric memory of each */
 
@@ -20,6 +20,8 @@ static void *freed[ONE_RANKS];   /* symmetric memory of each */
 COLLECTIVE(no_dtype, one->args.dtype = QUERN_NO_DTYPE)
 COLLECTIVE(huge_count, one->args.count = ((int64_t)1 << 45) + 1)
 COLLECTIVE(unknown_combination, one->args.combination = (quern_combination)3)
+COLLECTIVE(small_stride, one->args.input_stride = one->args.count - 1)
+COLLECTIVE(huge_stride, one->args.input_stride = (int64_t)1 << 45)
 COLLECTIVE(no_root, one->args.root = ONE_RANKS)
 COLLECTIVE(negative_timeout, one->args.timeout = -1)
 COLLECTIVE(no_input, one->args.input = NULL)
@@ -42,6 +44,9 @@ static const struct mistake refusals[] = {
     {1, no_dtype, QUERN_INVALID_DTYPE, "args.dtype is 0 (unknown dtype): expected one of f32, f16, bf16", REDUCES},
     {1, huge_count, QUERN_INVALID_SHAPE, "args.count is 35184372088833 elements of f32, 1 times: expected at most 2^47 bytes", ANY},
     {2, unknown_combination, QUERN_INVALID_ARGUMENT, "args.combination is 3: expected", REDUCES},
+    {1, small_stride, QUERN_INVALID_SHAPE, "expected at least count, ", SCATTERS},
+    {0, huge_stride, QUERN_INVALID_SHAPE,
+     "args.input_stride is 35184372088832 elements of f32, 3 times: expected at most 2^47 bytes", SCATTERS},
     {0, no_root, QUERN_INVALID_ARGUMENT, "args.root is 3: expected a rank from 0 to 2", ROOTED},
     {1, negative_timeout, QUERN_INVALID_ARGUMENT, "timeout is -1: expected seconds, 0 or more", ANY},
     {1, no_input, QUERN_NULL_POINTER, "args.input is NULL", ANY},
@@ -71,7 +76,8 @@ static bool applies(const void *given, const struct mistake *mistake) {
     const bool reaches = on_gpus && one_is_large(one->form);
     const bool conditions[] = {
         [ANY] = true, [REDUCES] = reduces, [WITH_WORKSPACE] = has_workspace, [ON_CPUS] = on_cpus, [ON_GPUS] = on_gpus,
-        [ROOTED] = operation == COLLECTIVE_BROADCAST, [ON_CPUS_WITH_WORKSPACE] = on_cpus && has_workspace,
+        [ROOTED] = operation == COLLECTIVE_BROADCAST, [SCATTERS] = operation == COLLECTIVE_REDUCE_SCATTER,
+        [ON_CPUS_WITH_WORKSPACE] = on_cpus && has_workspace,
         [REACHES_INPUT] = reaches && reduces, [REACHES_OUTPUT] = reaches && operation != COLLECTIVE_REDUCE_SCATTER};
     return conditions[mistake->where];
 }
@@ -118,6 +124,7 @@ DIFFERENCE(other_dtype, one->args.dtype = QUERN_BF16)
 DIFFERENCE(other_count, one->args.count++)
 DIFFERENCE(no_elements, one->args.count = 0)
 DIFFERENCE(large_count, one->args.count = 9000)
+DIFFERENCE(other_stride, one->args.input_stride = one->args.count + 1)
 DIFFERENCE(other_combination, one->args.combination = QUERN_COMBINE_MAX)
 DIFFERENCE(other_root, one->args.root = 2)
 DIFFERENCE(two_counts, one->args.count += one->bench->rank->rank)
@@ -135,6 +142,8 @@ static const struct mistake differences[] = {
     {0, large_count, QUERN_PEER_MISMATCH, "args.count is 9000 on rank 0 and ", ANY},
     {2, other_combination, QUERN_PEER_MISMATCH,
      "args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 2: expected the same on all members", REDUCES},
+    {2, other_stride, QUERN_PEER_MISMATCH, "and %lld on rank 2: expected the same on all members", SCATTERS},
+    {0, other_stride, QUERN_PEER_MISMATCH, "args.input_stride is %lld on rank 0 and ", SCATTERS},
     {0, other_root, QUERN_PEER_MISMATCH, "args.root is 2 on rank 0 and 1 on rank 1: expected the same on all members", ROOTED},
     {ALL_RANKS, two_counts, QUERN_PEER_MISMATCH, "on rank 0 and %lld on rank 1: expected the same on all members", ANY},
     {1, other_input, QUERN_PEER_MISMATCH, ELSEWHERE("input"), REACHES_INPUT},

@@ -486,6 +486,7 @@ class quern_collective_args(Structure):
         ("member_count", c_int),
         ("multiprocessors", c_int),
         ("timeout", c_double),
+        ("input_stride", c_int64),
     ]
 class quern_group_gather_args(Structure):
     _fields_ = [

@@ -89,6 +89,7 @@ private:
                : a.dtype != b.dtype                                                  ? QUERN_TERMS_DTYPE
                : a.combination != b.combination                                      ? QUERN_TERMS_COMBINATION
                : a.count != b.count                                                  ? QUERN_TERMS_COUNT
+               : a.input_stride != b.input_stride                                    ? QUERN_TERMS_INPUT_STRIDE
                : a.root != b.root                                                    ? QUERN_TERMS_ROOT
                : a.input_id != b.input_id || a.input_offset != b.input_offset        ? QUERN_TERMS_INPUT_PLACE
                : a.output_id != b.output_id || a.output_offset != b.output_offset    ? QUERN_TERMS_OUTPUT_PLACE
@@ -96,11 +97,12 @@ private:
     }
 
     static __device__ __forceinline__ int64_t number(const quern_collective_terms &terms, quern_slice_fault fault) {
-        return fault == QUERN_TERMS_DTYPE         ? terms.dtype
-               : fault == QUERN_TERMS_COMBINATION ? terms.combination
-               : fault == QUERN_TERMS_COUNT       ? terms.count
-               : fault == QUERN_TERMS_ROOT        ? terms.root
-                                                  : 0;
+        return fault == QUERN_TERMS_DTYPE          ? terms.dtype
+               : fault == QUERN_TERMS_COMBINATION  ? terms.combination
+               : fault == QUERN_TERMS_COUNT        ? terms.count
+               : fault == QUERN_TERMS_INPUT_STRIDE ? terms.input_stride
+               : fault == QUERN_TERMS_ROOT         ? terms.root
+                                                   : 0;
     }
 
     static __device__ __forceinline__ quern_slice_report report(const quern_collective_terms &a, const quern_collective_terms &b,

@@ -51,6 +51,31 @@ static quern_status check_bytes(const struct quern_collective_call *call, int pi
                       quern_dtype_name(call->dtype), pieces);
 }
 
+/* Other columns may lie between the places of a reduce-scatter's input. */
+static quern_status fill_stride(struct quern_collective_call *call, const quern_collective_args *args) {
+    const quern_device *device = call->member->device;
+    const int64_t stride = args->input_stride;
+    call->input_stride = stride ? stride : call->count;
+    if (stride && !call->form->scatters)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.input_stride is not 0: only quern_reduce_scatter has one");
+    quern_status status = quern_check_count(device, "args.input_stride", stride, QUERN_MOST_BYTES / call->element_bytes);
+    if (status != QUERN_OK || call->input_stride >= call->count) return status;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "args.input_stride is %lld: expected at least count, %lld, or 0",
+                      (long long)stride, (long long)call->count);
+}
+
+static quern_status fill_input_bytes(struct quern_collective_call *call) {
+    if (!call->form->scatters || call->input_stride == call->count)
+        return check_bytes(call, call->form->scatters ? call->places : 1, &call->input_bytes);
+    const int64_t step = call->input_stride * call->element_bytes;
+    if (!quern_multiply_bytes(step, call->places, &call->input_bytes))
+        return quern_fail(call->member->device, QUERN_INVALID_SHAPE,
+                          "args.input_stride is %lld elements of %s, %d times: expected at most 2^47 bytes",
+                          (long long)call->input_stride, quern_dtype_name(call->dtype), call->places);
+    call->input_bytes = call->count ? call->input_bytes - step + call->piece_bytes : 0;
+    return QUERN_OK;
+}
+
 /* The checks that all operations share. */
 static quern_status fill_shape(struct quern_collective_call *call, const quern_collective_args *args) {
     const quern_device *device = call->member->device;
@@ -99,7 +124,8 @@ static quern_status fill_buffer(struct quern_collective_call *call, const char *
 static quern_status fill_buffers(struct quern_collective_call *call, const quern_collective_args *args) {
     const struct quern_collective_form *form = call->form;
     const bool has_input = !form->has_root || call->root == call->member->rank;
-    quern_status status = check_bytes(call, form->scatters ? call->places : 1, &call->input_bytes);
+    quern_status status = fill_stride(call, args);
+    if (status == QUERN_OK) status = fill_input_bytes(call);
     if (status == QUERN_OK) status = check_bytes(call, form->gathers ? call->places : 1, &call->output_bytes);
     if (status != QUERN_OK) return status;
     if (has_input) call->input = args->input;
@@ -114,9 +140,9 @@ static quern_status fill_buffers(struct quern_collective_call *call, const quern
 /* Whether the input and the output are where the header lets them share memory. */
 static bool is_in_place(const struct quern_collective_call *call) {
     const uintptr_t input = (uintptr_t)call->input, output = (uintptr_t)call->output;
-    const uintptr_t own = (uintptr_t)(call->place * call->piece_bytes);
     if (!call->input || !call->piece_bytes) return false;
-    return input + (call->form->scatters ? own : 0) == output + (call->form->gathers ? own : 0);
+    return input + (uintptr_t)quern_collective_part(call, call->place) ==
+           output + (call->form->gathers ? (uintptr_t)(call->place * call->piece_bytes) : 0);
 }
 
 /* Whether a range shares no byte with another one.  Cheap, without names. */

@@ -30,8 +30,9 @@ struct quern_collective_head {
     struct quern_record record;           /* flags: enum quern_collective_trait */
     int64_t count;
     uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
+    int64_t input_stride;                 /* as given */
     int32_t root;
-    uint8_t dtype, combination, unused[10];
+    uint8_t dtype, combination, unused[2];
 };
 
 /* One rank's call, checked, with defaults filled in. */
@@ -48,7 +49,8 @@ struct quern_collective_call {
     char *output;
     int64_t count;
     int64_t element_bytes, piece_bytes;  /* of an element; of `count` of them */
-    int64_t input_bytes, output_bytes;
+    int64_t input_stride;                /* of a reduce-scatter: elements from one place of its input to the next */
+    int64_t input_bytes, output_bytes;   /* from the first byte to the last */
     quern_dtype dtype;
     quern_combination combination;       /* 0 unless the call reduces */
     int root;                            /* a rank; 0 without one */
@@ -73,6 +75,11 @@ struct quern_collective_call {
     struct quern_rank_set set;           /* the members */
     uint16_t rank_at[QUERN_GROUP_LIMIT]; /* place -> rank, ascending; behind the places nothing */
 };
+
+/* Where the part of the input for a place begins: of a reduce-scatter each place has its own. */
+static inline int64_t quern_collective_part(const struct quern_collective_call *call, int place) {
+    return call->form->scatters ? place * call->input_stride * call->element_bytes : 0;
+}
 
 struct quern_collective_transport {
     /*

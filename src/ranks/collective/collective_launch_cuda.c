@@ -19,7 +19,7 @@ static void describe_one_shot(const struct quern_collective_call *call, struct q
     const bool sends = !call->form->has_root || call->place == call->root_place;
     problem->sent = call->input;
     problem->sent_bytes = sends ? (uint64_t)call->piece_bytes : 0;
-    problem->sent_step = call->form->scatters ? (uint64_t)call->piece_bytes : 0;
+    problem->sent_step = (uint64_t)quern_collective_part(call, 1);
     problem->bytes = (uint64_t)call->piece_bytes;
     problem->first = call->form->has_root ? (uint32_t)call->root_place : 0;
     problem->sources = call->form->has_root ? 1 : (uint32_t)call->places;
@@ -66,7 +66,7 @@ static void list_outputs(const struct quern_collective_call *call, struct quern_
 }
 
 static void describe_combination(const struct quern_collective_call *call, struct quern_collective_problem *problem) {
-    const struct part part = call->form->scatters ? (struct part){call->place * call->piece_bytes, call->piece_bytes}
+    const struct part part = call->form->scatters ? (struct part){quern_collective_part(call, call->place), call->piece_bytes}
                                                   : share_of(call, call->place, call->places);
     problem->bytes = (uint64_t)part.bytes;
     problem->sources = (uint32_t)call->places;
@@ -118,6 +118,7 @@ static struct quern_collective_terms terms_of(const struct quern_collective_call
         .dtype = (int32_t)call->dtype,
         .combination = call->form->reduces ? (int32_t)call->combination : 0,
         .root = call->form->has_root ? call->root : -1,
+        .input_stride = call->form->scatters ? call->input_stride : 0,
     };
     for (int word = 0; word < QUERN_RANK_WORDS; word++) terms.members[word] = call->set.words[word];
     if (quern_collective_fits_slots(call)) return terms;

@@ -75,7 +75,7 @@ static int64_t cut(const struct quern_collective_call *call, int place) {
 
 static struct part part_of(const struct reduction *r, int owner) {
     const struct quern_collective_call *call = r->call;
-    if (call->form->scatters) return (struct part){owner * call->piece_bytes, call->piece_bytes};
+    if (call->form->scatters) return (struct part){quern_collective_part(call, owner), call->piece_bytes};
     if (!r->is_spread) return (struct part){0, call->piece_bytes};
     return (struct part){cut(call, owner), cut(call, owner + 1) - cut(call, owner)};
 }
@@ -91,7 +91,7 @@ static char *slot_of(const struct reduction *r, int place) { return r->slots + p
 /* Where the owner of a piece has its result; of a spread one all others too. */
 static char *result_at(const struct reduction *r, const struct part *piece) {
     const struct quern_collective_call *call = r->call;
-    return call->output + piece->begin - (call->form->scatters ? call->place * call->piece_bytes : 0);
+    return call->output + piece->begin - quern_collective_part(call, call->place);
 }
 
 static bool is_spread(const struct quern_collective_call *call) {

@@ -71,9 +71,17 @@ static struct quern_collective_location locate(const void *pointer, enum quern_s
 
 void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, head_t *head) {
     *head = (head_t){.record = {.refused = (uint32_t)call->refused, .flags = traits}, .count = call->count, .root = call->root,
-                     .live = quern_symmetric_live(call->member), .dtype = (uint8_t)call->dtype,
-                     .combination = (uint8_t)call->combination};
+                     .live = quern_symmetric_live(call->member), .input_stride = call->form->scatters ? call->input_stride : 0,
+                     .dtype = (uint8_t)call->dtype, .combination = (uint8_t)call->combination};
     quern_set_describe(&call->set, call->member->ranks, head->record.members);
+}
+
+/* The parts of this rank's input, one behind the other.  Returns the end. */
+static char *write_input(const struct quern_collective_call *call, char *to) {
+    const int parts = call->form->scatters ? call->places : 1;
+    for (int place = 0; place < parts && call->input && call->piece_bytes; place++, to += call->piece_bytes)
+        memcpy(to, call->input + quern_collective_part(call, place), (size_t)call->piece_bytes);
+    return to;
 }
 
 /* Returns the end. */
@@ -93,9 +101,7 @@ static char *write_payload(const struct quern_collective_call *call, char *to) {
         return to + QUERN_REASON_BYTES;
     }
     if (!quern_collective_is_small(call)) return write_places(call, to);
-    if (is_tiny(call)) return to;
-    if (call->input && call->input_bytes) memcpy(to, call->input, (size_t)call->input_bytes);
-    return to + call->input_bytes;
+    return is_tiny(call) ? to : write_input(call, to);
 }
 
 void quern_collective_write_record(struct quern_collective_call *call, uint32_t half, uint32_t traits, told_t *told) {
@@ -108,14 +114,15 @@ void quern_collective_write_record(struct quern_collective_call *call, uint32_t 
     memcpy(record, &call->head, sizeof call->head);
     member->eager_bytes = (size_t)(write_payload(call, record + sizeof call->head) - record);
     told->digest = call->head.record.digest;
-    if (call->refused == QUERN_OK && is_tiny(call) && call->input) memcpy(told->input, call->input, (size_t)call->input_bytes);
+    if (call->refused == QUERN_OK && is_tiny(call)) write_input(call, told->input);
 }
 
 /* ---- reading ---- */
 
 static const struct quern_term terms[] = {
     QUERN_TERM(QUERN_TERMS_DTYPE, head_t, dtype), QUERN_TERM(QUERN_TERMS_COMBINATION, head_t, combination),
-    QUERN_TERM(QUERN_TERMS_COUNT, head_t, count), QUERN_TERM(QUERN_TERMS_ROOT, head_t, root)};
+    QUERN_TERM(QUERN_TERMS_COUNT, head_t, count), QUERN_TERM(QUERN_TERMS_INPUT_STRIDE, head_t, input_stride),
+    QUERN_TERM(QUERN_TERMS_ROOT, head_t, root)};
 const struct quern_terms quern_collective_terms = {terms, sizeof terms / sizeof *terms, sizeof(head_t)};
 /* Fetches the first lines of all records at once, since each comes from another core. */
 static void expect_records(const struct quern_collective_call *call, uint32_t half) {
@@ -168,16 +175,17 @@ bool quern_collective_read_places(const struct quern_collective_call *call, uint
 
 /* ---- small ---- */
 
+/* What a place gives to this rank. */
 static const char *input_of(const struct quern_collective_call *call, uint32_t half, int place, bool tiny) {
-    if (place == call->place) return call->input;
-    return tiny ? told_of(call, half, place)->input : quern_collective_payload(call, half, place);
+    const int64_t offset = call->form->scatters ? call->place * call->piece_bytes : 0;
+    if (place == call->place) return call->input + quern_collective_part(call, place);
+    return (tiny ? told_of(call, half, place)->input : quern_collective_payload(call, half, place)) + offset;
 }
 
 static void combine_payloads(const struct quern_collective_call *call, uint32_t half, const char **inputs) {
     char *const outputs[] = {call->output};
-    const int64_t offset = call->form->scatters ? call->place * call->piece_bytes : 0;
     const bool tiny = is_tiny(call);
-    for (int place = 0; place < call->places; place++) inputs[place] = input_of(call, half, place, tiny) + offset;
+    for (int place = 0; place < call->places; place++) inputs[place] = input_of(call, half, place, tiny);
     const struct quern_collective_combination pieces = {.inputs = inputs, .outputs = outputs, .input_count = call->places,
                                                         .output_count = 1, .is_max = call->combination == QUERN_COMBINE_MAX};
     quern_collective_combine(call, &pieces, call->count);

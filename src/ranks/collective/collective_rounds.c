@@ -78,7 +78,7 @@ static const char *source_of(const rounds_t *x, int place, int64_t round) {
     const int64_t piece = call->form->scatters ? call->place : 0;
     if (x->stages[place] && place != call->place)
         return staged_buffer(x, place, round) + piece * x->chunk * call->element_bytes;
-    return x->input[place] + (piece * call->count + round * x->chunk) * call->element_bytes;
+    return x->input[place] + quern_collective_part(call, call->place) + round * x->chunk * call->element_bytes;
 }
 
 /* ---- choosing ---- */
@@ -191,7 +191,7 @@ int quern_collective_reach(rounds_t *x, int place, const struct quern_collective
     const struct quern_collective_call *call = x->call;
     if (place == call->place) return take_own(x), -1;
     const bool is_source = !call->form->has_root || place == call->root_place, writes = x->pushes || x->spreads;
-    const int64_t input_bytes = call->piece_bytes * (call->form->scatters ? call->places : 1);
+    const int64_t input_bytes = quern_collective_part(call, call->places - 1) + call->piece_bytes;
     if (x->is_read[place]) x->input[place] = places->input.pointer;
     if (x->collects) x->output[place] = (char *)(uintptr_t)places->output.pointer;
     const struct {
@@ -235,7 +235,7 @@ void quern_collective_stage(const rounds_t *x, int64_t round) {
     if (call->form->scatters) {
         for (int place = 0; place < call->places; place++)
             if (place != call->place)
-                add(&list, to + place * x->chunk * size, from + place * call->piece_bytes, range.count * size);
+                add(&list, to + place * x->chunk * size, from + quern_collective_part(call, place), range.count * size);
     } else if (call->form->reduces && !is_whole(call)) {
         const struct range own = share_of(x, call->place, round);
         const int64_t end = own.first + own.count;

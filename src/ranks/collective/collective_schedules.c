@@ -32,11 +32,14 @@ static struct range part_of(struct range whole, int64_t size, int64_t number) {
     return part;
 }
 
+/* Elements from one share to the next: of the gathered output, or of the input of a reduce-scatter. */
+static int64_t stride_of(const exchange *x) { return x->call->form->scatters ? x->call->input_stride : x->call->count; }
+
 /* The share of a place: of the gathered output, of the input of a reduce-scatter, or of the vector of an all-reduce. */
 static struct range share_of(const exchange *x, int place) {
     const struct quern_collective_call *call = x->call;
     const bool divides = !call->form->scatters && !call->form->gathers;
-    return divides ? part_of((struct range){0, call->count}, x->share, place) : (struct range){place * call->count, call->count};
+    return divides ? part_of((struct range){0, call->count}, x->share, place) : (struct range){place * stride_of(x), call->count};
 }
 
 static int64_t pieces_of_shares(const exchange *x) { return quern_divide_up(share_of(x, 0).count, x->piece); }
@@ -196,7 +199,7 @@ static int64_t pieces_of_chain(const exchange *x) { return pieces_of_share(x) * 
 static struct range slice_of(const exchange *x, int64_t piece, int index) {
     const bool scatters = x->call->form->scatters;
     if (piece < 0 || piece >= pieces_of_chain(x) || index >= x->fewest) return (struct range){0, 0};
-    const struct range whole = {scatters ? owner_of(x, piece) * x->call->count : 0, x->call->count};
+    const struct range whole = {scatters ? owner_of(x, piece) * stride_of(x) : 0, x->call->count};
     return part_of(part_of(whole, size_of_piece(x), scatters ? piece % pieces_of_share(x) : piece), x->piece, index);
 }
 
@@ -260,7 +263,7 @@ static quern_status take_slices(exchange *x, int64_t step) {
     for (int index = 0; index < x->fewest && status == QUERN_OK; index++) {
         const struct range slice = slice_of(x, piece, index);
         const char *from = is_last ? quern_slot(x, index, step - 1, CHAIN_OUT) : quern_slot(x, index, step, CHAIN_RESULT);
-        const int64_t skipped = owner == x->call->places ? 0 : owner * x->call->count;
+        const int64_t skipped = owner == x->call->places ? 0 : owner * stride_of(x);
         status = copy(x, output_at(x, slice.begin - skipped), from, slice);
     }
     return status;

@@ -8,7 +8,10 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const struct quern_collective_call *call = context;
     const struct quern_element element = quern_element_of(call->dtype);
     const int64_t bytes = call->element_bytes;
-    quern_show_vector(taker, "input", call->input, element, call->input_bytes / bytes, QUERN_TENSOR_IN);
+    if (call->form->scatters && call->input_stride > call->count)
+        quern_show_matrix(taker, "input", call->input, element, call->places, call->count, call->input_stride, QUERN_TENSOR_IN);
+    else
+        quern_show_vector(taker, "input", call->input, element, call->input_bytes / bytes, QUERN_TENSOR_IN);
     quern_show_vector(taker, "output", call->output, element, call->output_bytes / bytes, QUERN_TENSOR_OUT);
 }
 

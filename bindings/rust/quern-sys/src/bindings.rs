@@ -544,6 +544,7 @@ pub struct quern_collective_args {
     pub member_count: c_int,
     pub multiprocessors: c_int,
     pub timeout: f64,
+    pub input_stride: i64,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -759,7 +760,7 @@ macro_rules! for_each_struct {
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
         $call!(quern_ragged_sizes_args: size, metadata_dtype, updates, send_sizes, input_offsets, output_offsets, recv_sizes, input_rows, output_rows);
-        $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout);
+        $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout, input_stride);
         $call!(quern_group_gather_args: size, group, collective, workspace, workspace_bytes);
         $call!(quern_quantize_chunks_args: size, input_dtype, output_dtype, input, output, ready, ready_value, rows, columns, chunk_rows, order, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, members, member_count, multiprocessors, timeout);
         $call!(quern_device_view: size, rank, ranks, unused, timeout, poison, multicast, peer);
