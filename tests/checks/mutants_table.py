@@ -153,8 +153,8 @@ MUTANTS = (
     ("notices that are written again too early", "src/ranks/collective/collective_nccl_agree.c", "checks: points of reductions",
      "    if (status == QUERN_OK) status = quern_meet_members_here(call, meeting, QUERN_PHASE_EXIT);\n", ""),
     ("another order", "src/ranks/collective/collective_nccl_reduce.c", "emulated: test_nccl_collective", "    error = ",
-     "    const char *first = problem.source[0];\n    problem.source[0] = problem.source[call->places - 1];\n"
-     "    problem.source[call->places - 1] = first;\n    error = "),
+     "    const char *first = problem.source[0];\n    problem.source[0] = problem.source[sum->sources - 1];\n"
+     "    problem.source[sum->sources - 1] = first;\n    error = "),
     ("shares that are collected before they are made", "src/ranks/collective/collective_rounds.c", "cpu: test_collective",
      "x->collects && round) return collect(x);\n",
      "x->collects) return round ? QUERN_OK : reduce(x, round) == QUERN_OK ? collect(x) : QUERN_OK;\n"),

@@ -197,34 +197,40 @@ quern_status transfer_windows(struct rank *rank) {
     return status;
 }
 
-enum { REDUCED = 3, ELEMENTS = 140000, REDUCTIONS = 2, WORKSPACE = 2 << 20 };
+/* Three ranks combine a share each; the sums of four go from host to host. */
+enum { REDUCED = 3, CHAINED = 4, ELEMENTS = 140000, CHAINED_ELEMENTS = 263000, REDUCTIONS = 2, WORKSPACE = 5 << 20 };
 
 struct reductions {
     struct nccl_side gpu;
-    float *input, *output;    /* [ELEMENTS + GUARD] */
+    float *input, *output;    /* [CHAINED_ELEMENTS + GUARD] */
     void *workspace;
 };
+
+static int elements_of(const struct reductions *side) { return side->gpu.rank->ranks == CHAINED ? CHAINED_ELEMENTS : ELEMENTS; }
 
 static float element(int rank, int round, int i) { return (float)(i + 7 * rank + round); }
 
 /* The result of a group that is sound is right. */
 static void check_reduction(const struct reductions *side, int round, bool is_sound) {
     struct rank *rank = side->gpu.rank;
-    for (int i = 0; i < ELEMENTS; i++) {
-        const float sum = element(0, round, i) + element(1, round, i) + element(2, round, i);
+    const int elements = elements_of(side);
+    for (int i = 0; i < elements; i++) {
+        float sum = 0;
+        for (int of = 0; of < rank->ranks; of++) sum += element(of, round, i);
         rank_check(rank, !is_sound || side->output[i] == sum, "round %d: element %d is %g", round, i, (double)side->output[i]);
         rank_check(rank, side->input[i] == element(rank->rank, round, i), "round %d: an input has changed", round);
     }
-    for (int i = ELEMENTS; i < ELEMENTS + GUARD; i++)
+    for (int i = elements; i < elements + GUARD; i++)
         rank_check(rank, side->output[i] == -1, "round %d: something was written behind the output", round);
 }
 
 /* First nothing, by a call that waits for no stream: the notices of the next one, in two groups of NCCL, follow at once. */
 static quern_status run_reduction(struct reductions *side, int round) {
     quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32);
-    for (int i = 0; i < ELEMENTS + GUARD; i++) side->input[i] = element(side->gpu.rank->rank, round, i), side->output[i] = -1;
+    const int elements = elements_of(side);
+    for (int i = 0; i < elements + GUARD; i++) side->input[i] = element(side->gpu.rank->rank, round, i), side->output[i] = -1;
     quern_status status = quern_all_reduce(side->gpu.group, &args, NULL, 0, side->gpu.stream);
-    args.count = ELEMENTS, args.input = side->input, args.output = side->output;
+    args.count = elements, args.input = side->input, args.output = side->output;
     if (status == QUERN_OK) status = quern_all_reduce(side->gpu.group, &args, side->workspace, WORKSPACE, side->gpu.stream);
     cuda_ok(&side->gpu, stream_synchronize(side->gpu.stream));
     if (status == QUERN_OK) status = quern_group_status(side->gpu.group);
@@ -242,8 +248,8 @@ static quern_status run_reductions(void *side) {
 quern_status reduce_over_nccl(struct rank *rank) {
     struct reductions side;
     open_gpu(rank, &side.gpu);
-    side.input = nccl_allocate(&side.gpu, (ELEMENTS + GUARD) * sizeof(float));
-    side.output = nccl_allocate(&side.gpu, (ELEMENTS + GUARD) * sizeof(float));
+    side.input = nccl_allocate(&side.gpu, (CHAINED_ELEMENTS + GUARD) * sizeof(float));
+    side.output = nccl_allocate(&side.gpu, (CHAINED_ELEMENTS + GUARD) * sizeof(float));
     side.workspace = nccl_allocate(&side.gpu, WORKSPACE);
     const quern_status status = visit_strike(rank, side.gpu.group, run_reductions, NULL, &side);
     rank_ok(rank, nccl_close(&side.gpu));
@@ -321,6 +327,10 @@ const struct scene scenes[] = {
     {"reductions", "reductions", {.kind = RANK_PROCESSES, .count = REDUCED, .hosts = 2, .function = reduce_over_nccl, .nccl = ""},
      .spreads = true, .first = QUERN_POINT_NCCL_NOTICED, .last = QUERN_POINT_NCCL_COMBINED, .arrivals = {1, 2, REDUCED + 1},
      .faults = 1 << POINT_DELAY | 1 << POINT_KILL | 1 << POINT_ABORT},
+    {"reductions", "from host to host", {.kind = RANK_PROCESSES, .count = CHAINED, .hosts = 2, .function = reduce_over_nccl,
+                                         .nccl = ""},
+     .spreads = true, .first = QUERN_POINT_NCCL_MOVED, .last = QUERN_POINT_NCCL_COMBINED, .arrivals = {1, 6, CHAINED + 5},
+     .faults = 1 << POINT_KILL},
     {.word = NULL},
 };
 

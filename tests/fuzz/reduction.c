@@ -62,22 +62,24 @@ static int expected_at(const struct reduction *r, int place, int64_t i) {
 static void spoil_terms(struct reduction *r) {
     quern_collective_args *args = &r->sides[input_below(r->member_count)].args;
     const int other = args->root == r->members[0] ? r->members[1] : r->members[0];
-    const int choice = (int)input_below(3);
+    const int choice = (int)input_below(4);
     if (choice == 1 && r->dtype == QUERN_F32) args->dtype = QUERN_BF16;
     else if (choice == 2 && r->call == BROADCAST) args->root = other;
     else if (choice == 2 && reduces(r))
         args->combination = args->combination == QUERN_COMBINE_SUM ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
+    else if (choice == 3 && r->call == REDUCE_SCATTER) args->input_stride = r->stride + 1;
     else args->count++;
 }
 
 static void spoil_arguments(struct reduction *r) {
     struct reduction_side *side = &r->sides[input_below(r->member_count)];
-    switch (input_below(7)) {
+    switch (input_below(8)) {
     case 1: side->args.count = -1; break;
     case 2: side->args.count = INT64_MAX / 2; break;
     case 3: side->args.multiprocessors = -5; break;
     case 4: side->args.timeout = -1; break;
     case 5: side->without_output = true, side->args.count += !r->count; break;
+    case 7: side->args.input_stride = r->call == REDUCE_SCATTER ? -1 : 5; break;
     case 6: side->args.root = r->call == BROADCAST ? 77 : 0, side->args.dtype = r->call == BROADCAST ? r->dtype : 99; break;
     default: side->args.dtype = (quern_dtype)99; break;
     }
@@ -93,6 +95,7 @@ static int64_t choose_count(void) {
 static void choose_args(struct reduction *r) {
     r->dtype = input_one_in(2) ? QUERN_BF16 : QUERN_F32;
     r->count = choose_count();
+    r->stride = r->count + (r->call == REDUCE_SCATTER && input_one_in(3) ? 1 + (int64_t)input_below(9) : 0);
     const quern_combination combination = input_one_in(3) ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
     const int root = r->members[input_below(r->member_count)];
     for (int place = 0; place < r->member_count; place++) {
@@ -100,21 +103,24 @@ static void choose_args(struct reduction *r) {
         *args = (quern_collective_args)QUERN_COLLECTIVE_ARGS_INIT;
         args->dtype = r->dtype, args->count = r->count, args->combination = combination, args->root = root;
         args->members = r->members, args->member_count = r->member_count;
+        args->input_stride = r->stride > r->count ? r->stride : 0;
     }
 }
 
 /* With room for one more element in each piece. */
 static void make_side(struct reduction *r, int place) {
     struct reduction_side *side = &r->sides[place];
-    const int64_t element = element_bytes(r), pieces = r->member_count;
-    const int64_t input = r->count * (r->call == REDUCE_SCATTER ? pieces : 1);
-    const int64_t output = r->count * (r->call == ALL_GATHER ? pieces : 1);
+    const int64_t element = element_bytes(r), pieces = r->call == REDUCE_SCATTER ? r->member_count : 1;
+    const int64_t input = r->count ? (pieces - 1) * r->stride + r->count : 0;
+    const int64_t output = r->count * (r->call == ALL_GATHER ? r->member_count : 1);
     side->input_bytes = input * element, side->output_bytes = output * element;
     side->input_is_symmetric = input_one_in(3), side->output_is_symmetric = input_one_in(3);
     side->in_place = input == output && input_one_in(3);
     side->input = malloc((size_t)side->input_bytes + 4 * MOST_IN_GROUP);
     side->output = malloc((size_t)side->output_bytes + 4 * MOST_IN_GROUP);
-    for (int64_t i = 0; i < input; i++) store(r->dtype, side->input, i, value_at(place, i));
+    memset(side->input, UNTOUCHED, (size_t)side->input_bytes);
+    for (int64_t i = 0; i < pieces * r->count; i++)
+        store(r->dtype, side->input, i / r->count * r->stride + i % r->count, value_at(place, i));
     memset(side->output, UNTOUCHED, (size_t)side->output_bytes);
     if (side->in_place) memcpy(side->output, side->input, (size_t)side->input_bytes);
 }

@@ -23,6 +23,7 @@ struct reduction {
     int members[MOST_IN_GROUP], member_count;
     quern_dtype dtype;                   /* of all, unless one is spoilt, like count */
     int64_t count;
+    int64_t stride;                      /* of the inputs of a reduce-scatter */
     struct reduction_side sides[MOST_IN_GROUP];  /* by the index of the member */
     bool is_refused;                     /* a rank's arguments are invalid or contradict another one's */
 };

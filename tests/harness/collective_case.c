@@ -36,6 +36,7 @@ static void choose_shape(struct collective_case *c, struct dice *dice, struct co
                : collective_reduces(c->operation) ? floats[below(dice, COUNT(floats))]
                                                   : any[below(dice, COUNT(any))];
     c->combination = chance(dice, 3) ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
+    if (choice.combination) c->combination = choice.combination;
     c->root = c->members[below(dice, c->count)].rank;
     c->elements = choose_elements(c, dice, choice);
     if (c->operation == COLLECTIVE_REDUCE_SCATTER && chance(dice, 3))

@@ -46,6 +46,7 @@ struct collective_choice {
     bool everyone;                    /* take part */
     int operation;                    /* enum collective_operation and 1 */
     quern_dtype dtype;
+    quern_combination combination;
     int64_t elements;                 /* -1: none */
     int64_t largest;                  /* elements of a case that chooses them; 0: 3,000 */
     bool is_private, is_symmetric;    /* all buffers */

@@ -105,10 +105,21 @@ quern_status nccl_await_status(struct nccl_side *side, double seconds) {
     return status;
 }
 
-long nccl_ask(const char *name) {
-    long (*function)(void) = NULL;
+/* Sets a pointer to a function of the stand-in. */
+static void find(const char *name, void *function) {
     void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD), *address = library ? dlsym(library, name) : NULL;
     if (library) dlclose(library);
-    memcpy(&function, &address, sizeof address);
+    memcpy(function, &address, sizeof address);
+}
+
+long nccl_ask(const char *name) {
+    long (*function)(void);
+    find(name, &function);
     return function ? function() : -1;
+}
+
+long nccl_bytes_to(int rank) {
+    long (*function)(int);
+    find("quern_standin_bytes_to", &function);
+    return function ? function(rank) : -1;
 }

@@ -54,4 +54,7 @@ quern_status nccl_await_status(struct nccl_side *side, double seconds);
 /* A function of the stand-in without arguments that returns a number. */
 long nccl_ask(const char *name);
 
+/* The bytes that this process has sent to a rank so far. */
+long nccl_bytes_to(int rank);
+
 #endif

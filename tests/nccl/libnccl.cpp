@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "standin.h"
@@ -116,9 +117,14 @@ ncclResult_t check_ready(const Comm &c, const Operation &o) {
 }
 
 std::atomic<long> issued{0}, groups{0};
+std::map<int, long> bytes_to;  // by rank, under list_lock
 
 ncclResult_t issue(Comm &c, const std::vector<Operation> &operations) {
   issued += long(operations.size()), groups++;
+  {
+    std::lock_guard<std::mutex> hold(list_lock);
+    for (const Operation &o : operations) bytes_to[o.peer] += o.kind == Kind::send ? long(o.bytes) : 0;
+  }
   if (ncclResult_t error = check_batch(c, operations)) return error;
   for (const Operation &o : operations)
     if (ncclResult_t error = check_ready(c, o)) return error;
@@ -397,6 +403,12 @@ API long quern_standin_operations(void) { return issued; }
 
 // For tests: the groups with operations, a call alone being one.
 API long quern_standin_groups(void) { return groups; }
+
+// For tests: the bytes that this process has sent to a rank so far.
+API long quern_standin_bytes_to(int rank) {
+  std::lock_guard<std::mutex> hold(list_lock);
+  return bytes_to[rank];
+}
 
 // For tests: the communicators that this process has made so far.
 API int quern_standin_made(void) {

@@ -72,6 +72,26 @@ Test(nccl_collective, more_than_a_workspace) {
     }
 }
 
+/* On both sides of the size from which an all-reduce goes from host to host: in one piece and in several, the last one odd. */
+Test(nccl_collective, from_host_to_host) {
+    static const struct {
+        int hosts, ranks;
+        int64_t elements;
+        quern_dtype dtype;
+        quern_combination combination;
+        bool in_place;
+    } rows[] = {{2, 4, 262144, QUERN_F32, QUERN_COMBINE_SUM, true},   {2, 4, 262145, QUERN_F32, QUERN_COMBINE_SUM, true},
+                {2, 4, 1310757, QUERN_F32, QUERN_COMBINE_SUM, false}, {2, 8, 90003, QUERN_F32, QUERN_COMBINE_MAX, false},
+                {3, 6, 800003, QUERN_F32, QUERN_COMBINE_SUM, true},   {4, 8, 1600005, QUERN_BF16, QUERN_COMBINE_MAX, true}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct collective_choice choice = {
+            .everyone = true, .operation = ALL_REDUCE, .dtype = rows[i].dtype, .combination = rows[i].combination,
+            .elements = rows[i].elements, .in_place = rows[i].in_place, .not_in_place = !rows[i].in_place, .is_private = true};
+        check_batch(RANK_PROCESSES, rows[i].hosts, rows[i].ranks,
+                    (struct collective_batch){.first = 500 + i, .cases = 1, .choice = choice, .pool_bytes = 36 << 20}, "");
+    }
+}
+
 /* Two calls with one workspace, on two streams that only the library orders. */
 TEST_BENCH(nccl_collective, streams_follow_each_other, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "run:delay=30") {
     enum { ELEMENTS = 3001 };
@@ -150,6 +170,45 @@ TEST_BENCH(nccl_collective, a_small_call_is_one_group_and_one_kernel, .kind = RA
         rank_check(rank, launches == costs[i].launches && groups == costs[i].groups, "row %zu: %lld launches and %ld groups", i,
                    launches, groups);
     }
+}
+
+enum { HERE = 2, VECTOR_BYTES = 4 << 20 };
+
+static long sent_to_other_hosts(const struct rank *rank) {
+    long bytes = 0;
+    for (int to = 0; to < rank->ranks; to++) bytes += to / HERE == rank->rank / HERE ? 0 : nccl_bytes_to(to);
+    return bytes;
+}
+
+/*
+ * In sixths of the vector, by all members of each of three hosts.  From host to host it is the vector and once more the result,
+ * unless the next host is the last one.  Sums of bf16, which would be rounded on each host, go directly.
+ */
+static quern_status check_bytes_between_hosts(struct rank *rank) {
+    static const struct {
+        quern_dtype dtype;
+        int shares[3];
+    } rows[] = {{QUERN_F32, {12, 6, 6}}, {QUERN_BF16, {16, 16, 16}}};
+    const int host = rank->rank / HERE;
+    struct rank_bench bench;
+    rank_bench_open(&bench, rank, RANK_LIMIT, 6 * VECTOR_BYTES + 16);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const quern_collective_args args = COLLECTIVE_ARGS(
+            .dtype = rows[i].dtype, .count = VECTOR_BYTES / (int64_t)quern_dtype_bytes(rows[i].dtype), .input = bench.pool[0],
+            .output = bench.pool[0]);
+        const long before = sent_to_other_hosts(rank);
+        rank_ok(rank, collective_call(&bench, COLLECTIVE_ALL_REDUCE, &args, 6 * VECTOR_BYTES + 16));
+        rank_bench_wait(&bench);
+        const double shares = 6.0 * HERE * (double)(sent_to_other_hosts(rank) - before) / VECTOR_BYTES;
+        rank_check(rank, shares > rows[i].shares[host] - 0.01 && shares < rows[i].shares[host] + 0.01,
+                   "host %d sends %.3f sixths of the vector instead of %d", host, shares, rows[i].shares[host]);
+    }
+    rank_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(nccl_collective, a_host_sends_each_element_twice_at_most) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 3 * HERE, .hosts = 3, .function = check_bytes_between_hosts, .nccl = "");
 }
 
 /* ---- the workspace ---- */

@@ -296,6 +296,18 @@ extern const struct quern_collective_transport quern_nccl_collective;
  */
 quern_status quern_nccl_agree_on_call(struct quern_collective_call *call);
 
+/* ---- collective_nccl_chain.c ---- */
+
+/*
+ * Whether the members of a reduction lie so on their hosts, and its vector is so large, that an all-reduce from host to host pays:
+ * the same on all of them.  group_bytes: as many bytes take as long as one more group and kernel.
+ */
+bool quern_nccl_is_chained(const struct quern_collective_call *call, int64_t group_bytes);
+
+/* Of a call that is chained.  slots: as many as it has members, of `most` bytes each. */
+quern_status quern_nccl_enqueue_chain(const struct quern_collective_call *call, char *slots, int64_t most,
+                                      struct quern_cuda_entry *entry, CUstream stream);
+
 /* ---- collective_nccl_reduce.c ---- */
 
 /* The reductions of GPU ranks of several hosts: what they enqueue, and the workspace that they need. */
@@ -306,6 +318,17 @@ size_t quern_nccl_reduction_workspace(const struct quern_collective_call *call);
 /* All ranks have agreed on the call, and it is not empty.  The context is current.  The caller poisons the group if it fails. */
 quern_status quern_nccl_enqueue_reduction(const struct quern_collective_call *call, struct quern_cuda_entry *entry,
                                           CUstream stream);
+
+/* What one kernel combines, in this order.  That of the place `own` is a slot for the rank's own input, or NULL. */
+struct quern_nccl_sum {
+    int64_t bytes;                       /* 0: no kernel */
+    int sources, own;
+    const char *source[QUERN_RANK_LIMIT];
+    const char *own_input;
+    char *to;
+};
+quern_status quern_nccl_combine(const struct quern_collective_call *call, struct quern_nccl_sum *sum,
+                                struct quern_cuda_entry *entry, CUstream stream);
 
 /* ---- collective_read.c ---- */
 

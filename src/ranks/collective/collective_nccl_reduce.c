@@ -9,7 +9,8 @@
  *   group of NCCL   the inputs of piece k to their owners; of an all-reduce also the results of piece k - 1 to all
  *   kernel          piece k
  *
- * Of a small all-reduce each rank owns all of the result: then the results go nowhere, and one group and one kernel are all.
+ * Of a small all-reduce each rank owns all of the result: then the results go nowhere, and one group and one kernel are all.  A large
+ * one of hosts with several GPUs each goes from host to host: collective_nccl_chain.c.
  *
  * The stream orders all this, so a slot is read before it is received again.  In place, an input is sent before the result of its
  * piece replaces it.
@@ -161,50 +162,58 @@ static quern_status enqueue_messages(const struct reduction *r, int64_t number, 
 /* ---- the kernel ---- */
 
 /* It is told that it is alone in a group: it reads and writes memory of this rank only, and waits for nobody. */
-static void describe_launch(const struct reduction *r, const struct part *piece, struct quern_collective_problem *problem) {
-    const struct quern_nccl_rank *rank = quern_nccl_rank_of(r->call->member);
+static void describe_launch(const struct quern_collective_call *call, const struct quern_nccl_sum *sum,
+                            struct quern_collective_problem *problem) {
+    const struct quern_nccl_rank *rank = quern_nccl_rank_of(call->member);
     *problem = (struct quern_collective_problem){
         .links = {.pad = {(char *)(uintptr_t)rank->pad}, .members = {1}, .ranks = 1},
         .stage = QUERN_COLLECTIVE_PASS,
-        .is_max = r->call->combination == QUERN_COMBINE_MAX,
-        .bytes = (uint64_t)piece->bytes,
-        .sources = (uint32_t)r->call->places,
+        .is_max = call->combination == QUERN_COMBINE_MAX,
+        .bytes = (uint64_t)sum->bytes,
+        .sources = (uint32_t)sum->sources,
         .destinations = 1,
         .is_congruent = 1,
-        .destination = {result_at(r, piece)},
+        .destination = {sum->to},
     };
-    for (int place = 0; place < r->call->places; place++) problem->source[place] = slot_of(r, place);
+    for (int i = 0; i < sum->sources; i++) problem->source[i] = sum->source[i];
 }
 
 /* This rank's own input is read where it is, unless it lies otherwise towards a vector than the output. */
-static CUresult find_own_source(const struct reduction *r, const struct part *piece, struct quern_collective_problem *problem,
-                                CUstream stream) {
-    const struct quern_collective_call *call = r->call;
-    const char *own = call->input + piece->begin;
-    const CUdeviceptr slot = (uintptr_t)problem->source[call->place];
-    if (((uintptr_t)own - slot) % VECTOR)
-        return quern_cuda_rank_of(call->member)->cuda->copy_on_device_async(slot, (uintptr_t)own, (size_t)piece->bytes, stream);
-    problem->source[call->place] = own;
+static CUresult find_own_source(const struct quern_collective_call *call, struct quern_nccl_sum *sum, CUstream stream) {
+    const CUdeviceptr slot = (uintptr_t)sum->source[sum->own];
+    if (((uintptr_t)sum->own_input - slot) % VECTOR)
+        return quern_cuda_rank_of(call->member)->cuda->copy_on_device_async(slot, (uintptr_t)sum->own_input, (size_t)sum->bytes,
+                                                                            stream);
+    sum->source[sum->own] = sum->own_input;
     return CUDA_SUCCESS;
+}
+
+quern_status quern_nccl_combine(const struct quern_collective_call *call, struct quern_nccl_sum *sum,
+                                struct quern_cuda_entry *entry, CUstream stream) {
+    const unsigned blocks = quern_cuda_blocks(call->multiprocessors, sum->bytes * sum->sources);
+    struct quern_collective_problem problem;
+    if (!sum->bytes) return QUERN_OK;
+    CUresult error = find_own_source(call, sum, stream);
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, "cuMemcpyDtoDAsync");
+    describe_launch(call, sum, &problem);
+    error = quern_cuda_launch(call->member, entry, call->combine, blocks, stream, &problem);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(call->member, error, call->combine->kernel->name);
 }
 
 static quern_status combine(const struct reduction *r, int64_t number, struct quern_cuda_entry *entry, CUstream stream) {
     const struct quern_collective_call *call = r->call;
     const struct part piece = piece_of(r, call->place, number);
-    const unsigned blocks = quern_cuda_blocks(call->multiprocessors, piece.bytes * call->places);
-    struct quern_collective_problem problem;
-    if (!piece.bytes) return QUERN_OK;
-    describe_launch(r, &piece, &problem);
-    CUresult error = find_own_source(r, &piece, &problem, stream);
-    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, "cuMemcpyDtoDAsync");
-    error = quern_cuda_launch(call->member, entry, call->combine, blocks, stream, &problem);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(call->member, error, call->combine->kernel->name);
+    struct quern_nccl_sum sum = {.bytes = piece.bytes, .sources = call->places, .own = call->place, .to = result_at(r, &piece),
+                                 .own_input = call->input + piece.begin};
+    for (int place = 0; place < call->places; place++) sum.source[place] = slot_of(r, place);
+    return quern_nccl_combine(call, &sum, entry, stream);
 }
 
 quern_status quern_nccl_enqueue_reduction(const struct quern_collective_call *call, struct quern_cuda_entry *entry,
                                           CUstream stream) {
     const struct reduction r = describe(call);
     quern_status status = QUERN_OK;
+    if (quern_nccl_is_chained(call, MORE_BYTES)) return quern_nccl_enqueue_chain(call, r.slots, r.slot_bytes, entry, stream);
     for (int64_t number = 0; number < r.pieces + r.is_spread && status == QUERN_OK; number++) {
         status = enqueue_messages(&r, number, stream);
         QUERN_POINT(NCCL_MOVED);
