@@ -72,7 +72,10 @@ Test(nccl_collective, more_than_a_workspace) {
     }
 }
 
-/* On both sides of the size from which an all-reduce goes from host to host: in one piece and in several, the last one odd. */
+/*
+ * On both sides of the size from which an all-reduce goes from host to host: in one piece and in several, of
+ * which the last one is odd or is none of a slice.
+ */
 Test(nccl_collective, from_host_to_host) {
     static const struct {
         int hosts, ranks;
@@ -81,8 +84,9 @@ Test(nccl_collective, from_host_to_host) {
         quern_combination combination;
         bool in_place;
     } rows[] = {{2, 4, 262144, QUERN_F32, QUERN_COMBINE_SUM, true},   {2, 4, 262145, QUERN_F32, QUERN_COMBINE_SUM, true},
-                {2, 4, 1310757, QUERN_F32, QUERN_COMBINE_SUM, false}, {2, 8, 90003, QUERN_F32, QUERN_COMBINE_MAX, false},
-                {3, 6, 800003, QUERN_F32, QUERN_COMBINE_SUM, true},   {4, 8, 1600005, QUERN_BF16, QUERN_COMBINE_MAX, true}};
+                {2, 4, 1310757, QUERN_F32, QUERN_COMBINE_SUM, false}, {2, 4, 524289, QUERN_F32, QUERN_COMBINE_SUM, false},
+                {2, 8, 90003, QUERN_F32, QUERN_COMBINE_MAX, false},   {3, 6, 800003, QUERN_F32, QUERN_COMBINE_SUM, true},
+                {4, 8, 1600005, QUERN_BF16, QUERN_COMBINE_MAX, true}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct collective_choice choice = {
             .everyone = true, .operation = ALL_REDUCE, .dtype = rows[i].dtype, .combination = rows[i].combination,
@@ -172,7 +176,7 @@ TEST_BENCH(nccl_collective, a_small_call_is_one_group_and_one_kernel, .kind = RA
     }
 }
 
-enum { HERE = 2, VECTOR_BYTES = 4 << 20 };
+enum { HERE = 2, MOST_HOSTS = 3 };
 
 static long sent_to_other_hosts(const struct rank *rank) {
     long bytes = 0;
@@ -181,34 +185,40 @@ static long sent_to_other_hosts(const struct rank *rank) {
 }
 
 /*
- * In sixths of the vector, by all members of each of three hosts.  From host to host it is the vector and once more the result,
+ * How often the members of each host send the vector to other hosts: directly, or from host to host once, and the result once more,
  * unless the next host is the last one.  Sums of bf16, which would be rounded on each host, go directly.
  */
+static const struct vector {
+    int hosts;
+    quern_dtype dtype;
+    int64_t count;
+    double sent[MOST_HOSTS];
+} vectors[] = {{2, QUERN_F32, 262144, {2, 2}},
+               {2, QUERN_F32, 262145, {1, 1}},
+               {3, QUERN_F32, 786433, {8 / 3.0, 8 / 3.0, 8 / 3.0}},
+               {3, QUERN_F32, 786434, {2, 1, 1}},
+               {3, QUERN_BF16, 2 << 20, {8 / 3.0, 8 / 3.0, 8 / 3.0}}};
+
 static quern_status check_bytes_between_hosts(struct rank *rank) {
-    static const struct {
-        quern_dtype dtype;
-        int shares[3];
-    } rows[] = {{QUERN_F32, {12, 6, 6}}, {QUERN_BF16, {16, 16, 16}}};
-    const int host = rank->rank / HERE;
+    const struct vector *vector = rank->user;
+    const int64_t bytes = vector->count * (int64_t)quern_dtype_bytes(vector->dtype), room = rank->ranks * (bytes + 128) + 16;
     struct rank_bench bench;
-    rank_bench_open(&bench, rank, RANK_LIMIT, 6 * VECTOR_BYTES + 16);
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        const quern_collective_args args = COLLECTIVE_ARGS(
-            .dtype = rows[i].dtype, .count = VECTOR_BYTES / (int64_t)quern_dtype_bytes(rows[i].dtype), .input = bench.pool[0],
-            .output = bench.pool[0]);
-        const long before = sent_to_other_hosts(rank);
-        rank_ok(rank, collective_call(&bench, COLLECTIVE_ALL_REDUCE, &args, 6 * VECTOR_BYTES + 16));
-        rank_bench_wait(&bench);
-        const double shares = 6.0 * HERE * (double)(sent_to_other_hosts(rank) - before) / VECTOR_BYTES;
-        rank_check(rank, shares > rows[i].shares[host] - 0.01 && shares < rows[i].shares[host] + 0.01,
-                   "host %d sends %.3f sixths of the vector instead of %d", host, shares, rows[i].shares[host]);
-    }
+    rank_bench_open(&bench, rank, RANK_LIMIT, room);
+    const quern_collective_args args = COLLECTIVE_ARGS(.dtype = vector->dtype, .count = vector->count, .input = bench.pool[0],
+                                                       .output = bench.pool[0]);
+    rank_ok(rank, collective_call(&bench, COLLECTIVE_ALL_REDUCE, &args, (size_t)room));
+    rank_bench_wait(&bench);
+    const double sent = HERE * (double)sent_to_other_hosts(rank) / (double)bytes, expected = vector->sent[rank->rank / HERE];
+    rank_check(rank, sent > expected - 0.001 && sent < expected + 0.001, "sends the vector %.4f times instead of %.4f", sent,
+               expected);
     rank_bench_close(&bench);
     return QUERN_OK;
 }
 
 Test(nccl_collective, a_host_sends_each_element_twice_at_most) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3 * HERE, .hosts = 3, .function = check_bytes_between_hosts, .nccl = "");
+    for (size_t i = 0; i < COUNT(vectors); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = vectors[i].hosts * HERE, .hosts = vectors[i].hosts,
+                    .function = check_bytes_between_hosts, .user = (void *)(uintptr_t)&vectors[i], .nccl = "");
 }
 
 /* ---- the workspace ---- */

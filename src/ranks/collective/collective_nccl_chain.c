@@ -54,7 +54,7 @@ static bool divide(struct chain *c, const struct quern_collective_call *call) {
 bool quern_nccl_is_chained(const struct quern_collective_call *call, int64_t group_bytes) {
     struct chain c;
     const bool keeps_bits = call->dtype == QUERN_F32 || call->combination == QUERN_COMBINE_MAX;
-    if (call->form->scatters || !keeps_bits || !divide(&c, call) || c.hosts < 2 || c.here < 2) return false;
+    if (call->form->scatters || !keeps_bits || !divide(&c, call)) return false;
     const int64_t others = call->places - c.here, direct = 2 * c.here * call->piece_bytes / call->places * others;
     const int64_t chained = (c.hosts > 2 ? 2 : 1) * call->piece_bytes, more_groups = 2 * c.hosts - 2;
     return direct - chained > more_groups * group_bytes;
