@@ -152,7 +152,7 @@ MUTANTS = (
      "(some || (result == QUERN_OK && large))", "some"),
     ("notices that are written again too early", "src/ranks/collective/collective_nccl_agree.c", "checks: points of reductions",
      "    if (status == QUERN_OK) status = quern_meet_members_here(call, meeting, QUERN_PHASE_EXIT);\n", ""),
-    ("another order", "src/ranks/collective/collective_nccl_reduce.c", "emulated: test_nccl_collective", "    error = ",
+    ("another order", "src/ranks/collective/collective_nccl_sum.c", "emulated: test_nccl_collective", "    error = ",
      "    const char *first = problem.source[0];\n    problem.source[0] = problem.source[sum->sources - 1];\n"
      "    problem.source[sum->sources - 1] = first;\n    error = "),
     ("shares that are collected before they are made", "src/ranks/collective/collective_rounds.c", "cpu: test_collective",

@@ -27,6 +27,8 @@ COLLECTIVE(negative_timeout, one->args.timeout = -1)
 COLLECTIVE(no_input, one->args.input = NULL)
 COLLECTIVE(no_output, one->args.output = NULL)
 COLLECTIVE(overlapping, one->args.output = (char *)(uintptr_t)one->args.input + 4)
+COLLECTIVE(on_another_place, one->args.input_stride = one->args.count + 100;
+           one->args.output = (char *)(uintptr_t)one->args.input + 2 * one->args.input_stride * 4)
 COLLECTIVE(freed_input, one->args.input = freed[one->bench->rank->rank])
 COLLECTIVE(no_workspace, one->workspace = NULL)
 COLLECTIVE(small_workspace, one->workspace_bytes--)
@@ -52,6 +54,7 @@ static const struct mistake refusals[] = {
     {1, no_input, QUERN_NULL_POINTER, "args.input is NULL", ANY},
     {2, no_output, QUERN_NULL_POINTER, "args.output is NULL", ANY},
     {1, overlapping, QUERN_INVALID_ARGUMENT, "args.output overlaps args.input", ANY},
+    {1, on_another_place, QUERN_INVALID_ARGUMENT, "args.output overlaps args.input", SCATTERS},
     {1, freed_input, QUERN_INVALID_ARGUMENT, "args.input is in symmetric memory that was freed", ON_CPUS},
     {0, no_workspace, QUERN_NULL_POINTER, "workspace is NULL", WITH_WORKSPACE},
     {2, small_workspace, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes is", WITH_WORKSPACE},
@@ -250,4 +253,28 @@ TEST_MISTAKES(a_list_of_members_that_changes_in_place) {
         rank_refused(rank, one_call(&all[i]), QUERN_INVALID_ARGUMENT, "expected ascending ranks");
     }
     for (int i = 0; i < bench->count; i++) rank_ok(rank, rank_bench_status(&bench[i], QUERN_OK));
+}
+
+/* ---- no mistake: memory that ends with the last place of a stride ---- */
+
+TEST_MISTAKES(a_stride_ends_with_the_last_place) {
+    enum { ELEMENTS = 12000, STRIDE = 17000, ALL = (ONE_RANKS - 1) * STRIDE + ELEMENTS };
+    static const struct one_form form = {COLLECTIVE_REDUCE_SCATTER, ELEMENTS, false, false};
+    struct one_collective all[ONE_RANKS];
+    for (int i = 0; i < bench->count; i++) {
+        unsigned char *input = bench[i].pool[POOL_SYMMETRIC] + BENCH_POOL - ALL * sizeof(float);
+        float *image = rank_bench_image(&bench[i], input);
+        one_make(&all[i], &bench[i], &form);
+        for (int at = 0; at < ALL; at++) image[at] = (float)(at + bench[i].rank->rank);
+        rank_bench_put(&bench[i], input, ALL * sizeof(float));
+        all[i].args.input = input, all[i].args.input_stride = STRIDE;
+    }
+    for (int i = 0; i < bench->count; i++) rank_ok(rank, one_call(&all[i]));
+    for (int i = 0; i < bench->count; i++) {
+        rank_ok(rank, rank_bench_status(&bench[i], QUERN_OK));
+        const float *sum = rank_bench_seen(&bench[i], all[i].args.output, ELEMENTS * (int64_t)sizeof(float));
+        for (int at = 0; at < ELEMENTS; at++)
+            rank_check(rank, sum[at] == (float)(ONE_RANKS * (bench[i].rank->rank * STRIDE + at + 1)), "element %d is %g", at,
+                       (double)sum[at]);
+    }
 }

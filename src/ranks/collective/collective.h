@@ -319,6 +319,10 @@ size_t quern_nccl_reduction_workspace(const struct quern_collective_call *call);
 quern_status quern_nccl_enqueue_reduction(const struct quern_collective_call *call, struct quern_cuda_entry *entry,
                                           CUstream stream);
 
+/* ---- collective_nccl_sum.c ---- */
+
+enum { QUERN_NCCL_VECTOR = 16 };         /* bytes that the kernel loads at once where all addresses are alike in these bits */
+
 /* What one kernel combines, in this order.  That of the place `own` is a slot for the rank's own input, or NULL. */
 struct quern_nccl_sum {
     int64_t bytes;                       /* 0: no kernel */

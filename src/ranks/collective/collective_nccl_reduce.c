@@ -9,15 +9,14 @@
  *   group of NCCL   the inputs of piece k to their owners; of an all-reduce also the results of piece k - 1 to all
  *   kernel          piece k
  *
- * Of a small all-reduce each rank owns all of the result: then the results go nowhere, and one group and one kernel are all.  A large
- * one of hosts with several GPUs each goes from host to host: collective_nccl_chain.c.
+ * Of a small all-reduce each rank owns all of the result: then the results go nowhere, and one group and one kernel are all.  A
+ * large one of hosts with several GPUs each goes from host to host: collective_nccl_chain.c.
  *
  * The stream orders all this, so a slot is read before it is received again.  In place, an input is sent before the result of its
  * piece replaces it.
  */
 #include "ranks/collective/collective.h"
 
-#include "kernels/collective_problem.h"
 #include "os/integers.h"
 #include "ranks/nccl/nccl.h"
 #include "ranks/points.h"
@@ -25,7 +24,6 @@
 
 enum {
     LINE = 128,                          /* bytes, in whole numbers of which slots and shares are cut */
-    VECTOR = 16,                         /* bytes that the kernel loads at once where all addresses are alike in these bits */
 
     /*
      * Of all slots together: what a rank receives for one launch of each kind, whatever the number of ranks.  At 50 GB/s that takes
@@ -41,7 +39,7 @@ enum {
 };
 
 _Static_assert(4 * (QUERN_RANK_LIMIT - 1) <= QUERN_NCCL_GROUP_OPERATIONS, "inputs and results of all ranks are one group");
-_Static_assert(WORKSPACE / QUERN_RANK_LIMIT >= LINE + VECTOR, "every place has a slot");
+_Static_assert(WORKSPACE / QUERN_RANK_LIMIT >= LINE + QUERN_NCCL_VECTOR, "every place has a slot");
 
 struct reduction {
     const struct quern_collective_call *call;
@@ -59,13 +57,13 @@ struct part {
 /* ---- the parts ---- */
 
 static int64_t slot_bytes_of(const struct quern_collective_call *call) {
-    const int64_t most = (WORKSPACE - VECTOR) / call->places / LINE * LINE;
+    const int64_t most = (WORKSPACE - QUERN_NCCL_VECTOR) / call->places / LINE * LINE;
     return quern_smaller((int64_t)quern_round_up((size_t)call->piece_bytes, LINE), most);
 }
 
 size_t quern_nccl_reduction_workspace(const struct quern_collective_call *call) {
     if (!quern_is_float(call->dtype) || !call->piece_bytes) return 0;
-    return (size_t)(call->places * slot_bytes_of(call) + VECTOR);
+    return (size_t)(call->places * slot_bytes_of(call) + QUERN_NCCL_VECTOR);
 }
 
 /* The first byte of a share of an all-reduce. */
@@ -102,7 +100,7 @@ static bool is_spread(const struct quern_collective_call *call) {
 /* The first share of an all-reduce is the largest.  The slots lie as the output does towards a vector. */
 static struct reduction describe(const struct quern_collective_call *call) {
     struct reduction r = {.call = call, .is_spread = is_spread(call), .slot_bytes = slot_bytes_of(call)};
-    r.slots = (char *)call->workspace + (uintptr_t)call->output % VECTOR;
+    r.slots = (char *)call->workspace + (uintptr_t)call->output % QUERN_NCCL_VECTOR;
     r.pieces = quern_divide_up(part_of(&r, 0).bytes, r.slot_bytes);
     return r;
 }
@@ -160,45 +158,6 @@ static quern_status enqueue_messages(const struct reduction *r, int64_t number, 
 }
 
 /* ---- the kernel ---- */
-
-/* It is told that it is alone in a group: it reads and writes memory of this rank only, and waits for nobody. */
-static void describe_launch(const struct quern_collective_call *call, const struct quern_nccl_sum *sum,
-                            struct quern_collective_problem *problem) {
-    const struct quern_nccl_rank *rank = quern_nccl_rank_of(call->member);
-    *problem = (struct quern_collective_problem){
-        .links = {.pad = {(char *)(uintptr_t)rank->pad}, .members = {1}, .ranks = 1},
-        .stage = QUERN_COLLECTIVE_PASS,
-        .is_max = call->combination == QUERN_COMBINE_MAX,
-        .bytes = (uint64_t)sum->bytes,
-        .sources = (uint32_t)sum->sources,
-        .destinations = 1,
-        .is_congruent = 1,
-        .destination = {sum->to},
-    };
-    for (int i = 0; i < sum->sources; i++) problem->source[i] = sum->source[i];
-}
-
-/* This rank's own input is read where it is, unless it lies otherwise towards a vector than the output. */
-static CUresult find_own_source(const struct quern_collective_call *call, struct quern_nccl_sum *sum, CUstream stream) {
-    const CUdeviceptr slot = (uintptr_t)sum->source[sum->own];
-    if (((uintptr_t)sum->own_input - slot) % VECTOR)
-        return quern_cuda_rank_of(call->member)->cuda->copy_on_device_async(slot, (uintptr_t)sum->own_input, (size_t)sum->bytes,
-                                                                            stream);
-    sum->source[sum->own] = sum->own_input;
-    return CUDA_SUCCESS;
-}
-
-quern_status quern_nccl_combine(const struct quern_collective_call *call, struct quern_nccl_sum *sum,
-                                struct quern_cuda_entry *entry, CUstream stream) {
-    const unsigned blocks = quern_cuda_blocks(call->multiprocessors, sum->bytes * sum->sources);
-    struct quern_collective_problem problem;
-    if (!sum->bytes) return QUERN_OK;
-    CUresult error = find_own_source(call, sum, stream);
-    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, "cuMemcpyDtoDAsync");
-    describe_launch(call, sum, &problem);
-    error = quern_cuda_launch(call->member, entry, call->combine, blocks, stream, &problem);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(call->member, error, call->combine->kernel->name);
-}
 
 static quern_status combine(const struct reduction *r, int64_t number, struct quern_cuda_entry *entry, CUstream stream) {
     const struct quern_collective_call *call = r->call;

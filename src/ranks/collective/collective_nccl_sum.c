@@ -1,0 +1,44 @@
+/* The kernel that combines what NCCL has brought.  Called by collective_nccl_reduce.c and collective_nccl_chain.c. */
+#include "ranks/collective/collective.h"
+
+#include "kernels/collective_problem.h"
+#include "ranks/nccl/nccl.h"
+
+/* It is told that it is alone in a group: it reads and writes memory of this rank only, and waits for nobody. */
+static void describe_launch(const struct quern_collective_call *call, const struct quern_nccl_sum *sum,
+                            struct quern_collective_problem *problem) {
+    const struct quern_nccl_rank *rank = quern_nccl_rank_of(call->member);
+    *problem = (struct quern_collective_problem){
+        .links = {.pad = {(char *)(uintptr_t)rank->pad}, .members = {1}, .ranks = 1},
+        .stage = QUERN_COLLECTIVE_PASS,
+        .is_max = call->combination == QUERN_COMBINE_MAX,
+        .bytes = (uint64_t)sum->bytes,
+        .sources = (uint32_t)sum->sources,
+        .destinations = 1,
+        .is_congruent = 1,
+        .destination = {sum->to},
+    };
+    for (int i = 0; i < sum->sources; i++) problem->source[i] = sum->source[i];
+}
+
+/* This rank's own input is read where it is, unless it lies otherwise towards a vector than the output. */
+static CUresult find_own_source(const struct quern_collective_call *call, struct quern_nccl_sum *sum, CUstream stream) {
+    const CUdeviceptr slot = (uintptr_t)sum->source[sum->own];
+    if (((uintptr_t)sum->own_input - slot) % QUERN_NCCL_VECTOR)
+        return quern_cuda_rank_of(call->member)->cuda->copy_on_device_async(slot, (uintptr_t)sum->own_input, (size_t)sum->bytes,
+                                                                            stream);
+    sum->source[sum->own] = sum->own_input;
+    return CUDA_SUCCESS;
+}
+
+quern_status quern_nccl_combine(const struct quern_collective_call *call, struct quern_nccl_sum *sum,
+                                struct quern_cuda_entry *entry, CUstream stream) {
+    const unsigned blocks = quern_cuda_blocks(call->multiprocessors, sum->bytes * sum->sources);
+    struct quern_collective_problem problem;
+    if (!sum->bytes) return QUERN_OK;
+    CUresult error = find_own_source(call, sum, stream);
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, "cuMemcpyDtoDAsync");
+    describe_launch(call, sum, &problem);
+    error = quern_cuda_launch(call->member, entry, call->combine, blocks, stream, &problem);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(call->member, error, call->combine->kernel->name);
+}
