@@ -78,18 +78,25 @@ Test(nccl_collective, more_than_a_workspace) {
  */
 Test(nccl_collective, from_host_to_host) {
     static const struct {
-        int hosts, ranks;
+        int hosts, ranks, operation;
         int64_t elements;
         quern_dtype dtype;
         quern_combination combination;
         bool in_place;
-    } rows[] = {{2, 4, 262144, QUERN_F32, QUERN_COMBINE_SUM, true},   {2, 4, 262145, QUERN_F32, QUERN_COMBINE_SUM, true},
-                {2, 4, 1310757, QUERN_F32, QUERN_COMBINE_SUM, false}, {2, 4, 524289, QUERN_F32, QUERN_COMBINE_SUM, false},
-                {2, 8, 90003, QUERN_F32, QUERN_COMBINE_MAX, false},   {3, 6, 800003, QUERN_F32, QUERN_COMBINE_SUM, true},
-                {4, 8, 1600005, QUERN_BF16, QUERN_COMBINE_MAX, true}};
+    } rows[] = {{2, 4, ALL_REDUCE, 262144, QUERN_F32, QUERN_COMBINE_SUM, true},
+                {2, 4, ALL_REDUCE, 262145, QUERN_F32, QUERN_COMBINE_SUM, true},
+                {2, 4, ALL_REDUCE, 1310757, QUERN_F32, QUERN_COMBINE_SUM, false},
+                {2, 4, ALL_REDUCE, 524289, QUERN_F32, QUERN_COMBINE_SUM, false},
+                {2, 8, ALL_REDUCE, 90003, QUERN_F32, QUERN_COMBINE_MAX, false},
+                {3, 6, ALL_REDUCE, 800003, QUERN_F32, QUERN_COMBINE_SUM, true},
+                {4, 8, ALL_REDUCE, 1600005, QUERN_BF16, QUERN_COMBINE_MAX, true},
+                {2, 8, REDUCE_SCATTER, 147456, QUERN_F32, QUERN_COMBINE_SUM, false},
+                {2, 8, REDUCE_SCATTER, 147457, QUERN_F32, QUERN_COMBINE_SUM, true},
+                {2, 6, REDUCE_SCATTER, 870003, QUERN_F32, QUERN_COMBINE_SUM, true},
+                {3, 6, REDUCE_SCATTER, 901, QUERN_F32, QUERN_COMBINE_SUM, true}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct collective_choice choice = {
-            .everyone = true, .operation = ALL_REDUCE, .dtype = rows[i].dtype, .combination = rows[i].combination,
+            .everyone = true, .operation = rows[i].operation, .dtype = rows[i].dtype, .combination = rows[i].combination,
             .elements = rows[i].elements, .in_place = rows[i].in_place, .not_in_place = !rows[i].in_place, .is_private = true};
         check_batch(RANK_PROCESSES, rows[i].hosts, rows[i].ranks,
                     (struct collective_batch){.first = 500 + i, .cases = 1, .choice = choice, .pool_bytes = 36 << 20}, "");
@@ -176,40 +183,43 @@ TEST_BENCH(nccl_collective, a_small_call_is_one_group_and_one_kernel, .kind = RA
     }
 }
 
-enum { HERE = 2, MOST_HOSTS = 3 };
+/*
+ * How often the members of each host send all inputs to other hosts: directly, or from host to host once, and results as far as
+ * they have to go.  Sums of bf16, which would be rounded on each host, go directly.
+ */
+static const struct vector {
+    enum collective_operation operation;
+    int hosts, here;
+    quern_dtype dtype;
+    int64_t count;
+    double sent[3];
+} vectors[] = {{COLLECTIVE_ALL_REDUCE, 2, 2, QUERN_F32, 262144, {2, 2}},
+               {COLLECTIVE_ALL_REDUCE, 2, 2, QUERN_F32, 262145, {1, 1}},
+               {COLLECTIVE_ALL_REDUCE, 3, 2, QUERN_F32, 786433, {8 / 3.0, 8 / 3.0, 8 / 3.0}},
+               {COLLECTIVE_ALL_REDUCE, 3, 2, QUERN_F32, 786434, {2, 1, 1}},
+               {COLLECTIVE_ALL_REDUCE, 3, 2, QUERN_BF16, 2 << 20, {8 / 3.0, 8 / 3.0, 8 / 3.0}},
+               {COLLECTIVE_REDUCE_SCATTER, 2, 4, QUERN_F32, 147456, {2, 2}},
+               {COLLECTIVE_REDUCE_SCATTER, 2, 4, QUERN_F32, 147457, {1, 0.5}}};
 
-static long sent_to_other_hosts(const struct rank *rank) {
+static long sent_to_other_hosts(const struct rank *rank, int here) {
     long bytes = 0;
-    for (int to = 0; to < rank->ranks; to++) bytes += to / HERE == rank->rank / HERE ? 0 : nccl_bytes_to(to);
+    for (int to = 0; to < rank->ranks; to++) bytes += to / here == rank->rank / here ? 0 : nccl_bytes_to(to);
     return bytes;
 }
 
-/*
- * How often the members of each host send the vector to other hosts: directly, or from host to host once, and the result once more,
- * unless the next host is the last one.  Sums of bf16, which would be rounded on each host, go directly.
- */
-static const struct vector {
-    int hosts;
-    quern_dtype dtype;
-    int64_t count;
-    double sent[MOST_HOSTS];
-} vectors[] = {{2, QUERN_F32, 262144, {2, 2}},
-               {2, QUERN_F32, 262145, {1, 1}},
-               {3, QUERN_F32, 786433, {8 / 3.0, 8 / 3.0, 8 / 3.0}},
-               {3, QUERN_F32, 786434, {2, 1, 1}},
-               {3, QUERN_BF16, 2 << 20, {8 / 3.0, 8 / 3.0, 8 / 3.0}}};
-
 static quern_status check_bytes_between_hosts(struct rank *rank) {
     const struct vector *vector = rank->user;
+    const int64_t pieces = vector->operation == COLLECTIVE_REDUCE_SCATTER ? rank->ranks : 1;
     const int64_t bytes = vector->count * (int64_t)quern_dtype_bytes(vector->dtype), room = rank->ranks * (bytes + 128) + 16;
     struct rank_bench bench;
     rank_bench_open(&bench, rank, RANK_LIMIT, room);
     const quern_collective_args args = COLLECTIVE_ARGS(.dtype = vector->dtype, .count = vector->count, .input = bench.pool[0],
-                                                       .output = bench.pool[0]);
-    rank_ok(rank, collective_call(&bench, COLLECTIVE_ALL_REDUCE, &args, (size_t)room));
+                                                       .output = bench.pool[1]);
+    rank_ok(rank, collective_call(&bench, vector->operation, &args, (size_t)room));
     rank_bench_wait(&bench);
-    const double sent = HERE * (double)sent_to_other_hosts(rank) / (double)bytes, expected = vector->sent[rank->rank / HERE];
-    rank_check(rank, sent > expected - 0.001 && sent < expected + 0.001, "sends the vector %.4f times instead of %.4f", sent,
+    const double sent = vector->here * (double)sent_to_other_hosts(rank, vector->here) / (double)(bytes * pieces);
+    const double expected = vector->sent[rank->rank / vector->here];
+    rank_check(rank, sent > expected - 0.001 && sent < expected + 0.001, "sends the inputs %.4f times instead of %.4f", sent,
                expected);
     rank_bench_close(&bench);
     return QUERN_OK;
@@ -217,7 +227,7 @@ static quern_status check_bytes_between_hosts(struct rank *rank) {
 
 Test(nccl_collective, a_host_sends_each_element_twice_at_most) {
     for (size_t i = 0; i < COUNT(vectors); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = vectors[i].hosts * HERE, .hosts = vectors[i].hosts,
+        check_ranks(.kind = RANK_PROCESSES, .count = vectors[i].hosts * vectors[i].here, .hosts = vectors[i].hosts,
                     .function = check_bytes_between_hosts, .user = (void *)(uintptr_t)&vectors[i], .nccl = "");
 }
 

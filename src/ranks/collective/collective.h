@@ -299,10 +299,10 @@ quern_status quern_nccl_agree_on_call(struct quern_collective_call *call);
 /* ---- collective_nccl_chain.c ---- */
 
 /*
- * Whether the members of a reduction lie so on their hosts, and its vector is so large, that an all-reduce from host to host pays:
- * the same on all of them.  group_bytes: as many bytes take as long as one more group and kernel.
+ * Whether the members of a reduction lie so on their hosts, and it is so large, that it pays to go from host to host: the same on
+ * all of them.  most: bytes of a slot.  group_bytes: as many bytes take as long as one more group and kernel.
  */
-bool quern_nccl_is_chained(const struct quern_collective_call *call, int64_t group_bytes);
+bool quern_nccl_is_chained(const struct quern_collective_call *call, int64_t most, int64_t group_bytes);
 
 /* Of a call that is chained.  slots: as many as it has members, of `most` bytes each. */
 quern_status quern_nccl_enqueue_chain(const struct quern_collective_call *call, char *slots, int64_t most,

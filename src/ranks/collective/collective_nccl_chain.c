@@ -1,5 +1,5 @@
 /*
- * Large all-reduces of GPU ranks of several hosts, from host to host: a host then sends each element at most twice, however many
+ * Large reductions of GPU ranks of several hosts, from host to host: a host then sends each element at most twice, however many
  * GPUs it has, and the order of the places is kept.  Called by collective_nccl_reduce.c.
  *
  * The ranks of equal index on each host have a slice of the elements, which goes piece by piece.  In step t, which is a group of
@@ -10,6 +10,9 @@
  *   kernel     adds its inputs to that sum in the order of the places: on the last host that is the result;
  *   result     passes on in a ring, from the last host to the first: there it is one step later, and so on;
  *   spread     and in the step after that goes to the others of the host.
+ *
+ * Of a reduce-scatter the part of each place is such a vector, one after the other, and its result goes from the last host to its
+ * owner.
  *
  * A sum between hosts has the dtype of the inputs, so this is for sums of fp32 and for maxima.
  */
@@ -26,7 +29,7 @@ struct chain {
     const struct quern_collective_call *call;
     int hosts, host;                     /* with members; this rank's among them */
     int here, index;                     /* members of each host; this rank's among them */
-    int64_t slot_bytes, pieces;          /* of the first slice, which is the largest */
+    int64_t slot_bytes, pieces;          /* of the first slice, which is the largest; of a reduce-scatter for all places */
     char *slots;
 };
 
@@ -51,30 +54,53 @@ static bool divide(struct chain *c, const struct quern_collective_call *call) {
     return true;
 }
 
-bool quern_nccl_is_chained(const struct quern_collective_call *call, int64_t group_bytes) {
-    struct chain c;
-    const bool keeps_bits = call->dtype == QUERN_F32 || call->combination == QUERN_COMBINE_MAX;
-    if (call->form->scatters || !keeps_bits || !divide(&c, call)) return false;
-    const int64_t others = call->places - c.here, direct = 2 * c.here * call->piece_bytes / call->places * others;
-    const int64_t chained = (c.hosts > 2 ? 2 : 1) * call->piece_bytes, more_groups = 2 * c.hosts - 2;
-    return direct - chained > more_groups * group_bytes;
-}
-
-/* The first byte of a slice. */
+/* The first byte of a slice of a vector. */
 static int64_t cut(const struct chain *c, int index) {
     const int64_t even = quern_divide_up(c->call->piece_bytes * index, c->here * (int64_t)LINE) * LINE;
     return quern_smaller(even, c->call->piece_bytes);
 }
 
-/* Bytes of the vector; none of a piece that there is not. */
+static int64_t vectors_of(const struct chain *c) { return c->call->form->scatters ? c->call->places : 1; }
+
+static void cut_pieces(struct chain *c, int64_t most) {
+    c->slot_bytes = quern_smaller(quern_smaller(most, PIECE), (int64_t)quern_round_up((size_t)cut(c, 1), LINE));
+    c->pieces = vectors_of(c) * quern_divide_up(cut(c, 1), c->slot_bytes);
+}
+
+/* Bytes that the busiest host sends to others, directly and from host to host. */
+static int64_t sent_directly(const struct chain *c) {
+    const int64_t bytes = c->call->piece_bytes, others = c->call->places - c->here;
+    return c->call->form->scatters ? c->here * others * bytes : 2 * c->here * bytes / c->call->places * others;
+}
+
+static int64_t sent_in_chain(const struct chain *c) {
+    return c->call->piece_bytes * (c->call->form->scatters ? c->call->places : c->hosts > 2 ? 2 : 1);
+}
+
+bool quern_nccl_is_chained(const struct quern_collective_call *call, int64_t most, int64_t group_bytes) {
+    struct chain c;
+    const bool keeps_bits = call->dtype == QUERN_F32 || call->combination == QUERN_COMBINE_MAX;
+    if (!keeps_bits || !divide(&c, call)) return false;
+    cut_pieces(&c, most);
+    const int64_t more_groups = call->form->scatters ? c.pieces + c.hosts - 1 : 2 * c.hosts - 2;
+    return sent_directly(&c) - sent_in_chain(&c) > more_groups * group_bytes;
+}
+
+/* A piece of a slice: its first byte in the vector, and the place that gets the result, if not all do.  No bytes: there is none. */
 struct part {
     int64_t begin, bytes;
+    int owner;
 };
 
-static struct part piece_of(const struct chain *c, int index, int64_t piece) {
-    const int64_t begin = cut(c, index) + piece * c->slot_bytes, end = quern_smaller(begin + c->slot_bytes, cut(c, index + 1));
-    if (piece < 0 || piece >= c->pieces) return (struct part){0, 0};
-    return (struct part){begin, quern_larger(end - begin, 0)};
+static struct part piece_of(const struct chain *c, int index, int64_t number) {
+    const int64_t of_vector = c->pieces / vectors_of(c), begin = cut(c, index) + number % of_vector * c->slot_bytes;
+    const int64_t end = quern_smaller(begin + c->slot_bytes, cut(c, index + 1));
+    if (number < 0 || number >= c->pieces) return (struct part){0, 0, 0};
+    return (struct part){begin, quern_larger(end - begin, 0), (int)(number / of_vector)};
+}
+
+static const char *input_at(const struct chain *c, struct part piece) {
+    return c->call->input + quern_collective_part(c->call, piece.owner) + piece.begin;
 }
 
 static char *slot_of(const struct chain *c, int number) { return c->slots + number * c->slot_bytes; }
@@ -107,18 +133,22 @@ static ncclResult_t receive_from(const struct messages *m, int from, char *to, i
     return bytes ? m->rank->nccl->receive(to, (size_t)bytes, ncclUint8, from, m->rank->comm, m->stream) : ncclSuccess;
 }
 
-/* Inputs and results between this rank and another one of this host. */
-static ncclResult_t add_member(const struct messages *m, int index) {
+/* Inputs between this rank and another one of this host. */
+static ncclResult_t add_inputs(const struct messages *m, int index) {
     const struct chain *c = m->chain;
-    const int rank = rank_of(c, c->host, index);
-    const int64_t combined = combined_at(c, m->step), spread = spread_at(c, m->step);
-    const struct part theirs = piece_of(c, index, combined), own = piece_of(c, c->index, combined);
-    const struct part result = piece_of(c, c->index, spread), their_result = piece_of(c, index, spread);
-    ncclResult_t error = send_to(m, rank, c->call->input + theirs.begin, theirs.bytes);
-    if (error == ncclSuccess) error = receive_from(m, rank, slot_of(c, index), own.bytes);
-    if (error == ncclSuccess) error = send_to(m, rank, c->call->output + result.begin, result.bytes);
-    if (error == ncclSuccess) error = receive_from(m, rank, c->call->output + their_result.begin, their_result.bytes);
-    return error;
+    const int64_t number = combined_at(c, m->step);
+    const struct part theirs = piece_of(c, index, number), own = piece_of(c, c->index, number);
+    const ncclResult_t error = send_to(m, rank_of(c, c->host, index), input_at(c, theirs), theirs.bytes);
+    return error == ncclSuccess ? receive_from(m, rank_of(c, c->host, index), slot_of(c, index), own.bytes) : error;
+}
+
+/* Results between this rank and another one of this host. */
+static ncclResult_t add_spread(const struct messages *m, int index) {
+    const struct chain *c = m->chain;
+    const int64_t number = spread_at(c, m->step);
+    const struct part own = piece_of(c, c->index, number), theirs = piece_of(c, index, number);
+    const ncclResult_t error = send_to(m, rank_of(c, c->host, index), c->call->output + own.begin, own.bytes);
+    return error == ncclSuccess ? receive_from(m, rank_of(c, c->host, index), c->call->output + theirs.begin, theirs.bytes) : error;
 }
 
 /* Sums from the host before and to the next one. */
@@ -144,14 +174,34 @@ static ncclResult_t add_results(const struct messages *m) {
     return error;
 }
 
+/* Of a reduce-scatter: what the last host has added up goes to its owner, unless that is the rank which has it in its output. */
+static ncclResult_t add_scattered(const struct messages *m) {
+    const struct chain *c = m->chain;
+    const int64_t number = m->step - c->hosts;
+    const struct part own = piece_of(c, c->index, number);
+    ncclResult_t error = ncclSuccess;
+    if (is_last(c) && own.owner != c->call->place) error = send_to(m, c->call->rank_at[own.owner], leaving(c), own.bytes);
+    for (int index = 0; index < c->here && own.owner == c->call->place && error == ncclSuccess; index++) {
+        const int from = rank_of(c, c->hosts - 1, index);
+        const struct part piece = piece_of(c, index, number);
+        if (from != c->call->member->rank) error = receive_from(m, from, c->call->output + piece.begin, piece.bytes);
+    }
+    return error;
+}
+
 static ncclResult_t add_messages(const struct quern_nccl_rank *rank, const struct quern_nccl_call *enqueued) {
     struct messages m = *(const struct messages *)enqueued->user;
-    m.rank = rank, m.stream = enqueued->stream;
+    const struct chain *c = m.chain;
+    const bool scatters = c->call->form->scatters;
     ncclResult_t error = ncclSuccess;
-    for (int index = 0; index < m.chain->here && error == ncclSuccess; index++)
-        if (index != m.chain->index) error = add_member(&m, index);
+    m.rank = rank, m.stream = enqueued->stream;
+    for (int index = 0; index < c->here && error == ncclSuccess; index++) {
+        if (index != c->index) error = add_inputs(&m, index);
+        if (index != c->index && !scatters && error == ncclSuccess) error = add_spread(&m, index);
+    }
     if (error == ncclSuccess) error = add_sums(&m);
-    return error == ncclSuccess ? add_results(&m) : error;
+    if (error != ncclSuccess) return error;
+    return scatters ? add_scattered(&m) : add_results(&m);
 }
 
 static quern_status enqueue_messages(const struct chain *c, int64_t step, CUstream stream) {
@@ -166,8 +216,9 @@ static quern_status enqueue_messages(const struct chain *c, int64_t step, CUstre
 
 static quern_status combine(const struct chain *c, int64_t step, struct quern_cuda_entry *entry, CUstream stream) {
     const struct part piece = piece_of(c, c->index, combined_at(c, step));
-    struct quern_nccl_sum sum = {.bytes = piece.bytes, .to = is_last(c) ? c->call->output + piece.begin : leaving(c),
-                                 .own_input = c->call->input + piece.begin};
+    const bool is_own = is_last(c) && (!c->call->form->scatters || piece.owner == c->call->place);
+    struct quern_nccl_sum sum = {.bytes = piece.bytes, .to = is_own ? c->call->output + piece.begin : leaving(c),
+                                 .own_input = input_at(c, piece)};
     if (c->host > 0) sum.source[sum.sources++] = arriving(c);
     sum.own = sum.sources + c->index;
     for (int index = 0; index < c->here; index++) sum.source[sum.sources++] = slot_of(c, index);
@@ -179,10 +230,10 @@ quern_status quern_nccl_enqueue_chain(const struct quern_collective_call *call, 
     struct chain c;
     quern_status status = QUERN_OK;
     divide(&c, call);
+    cut_pieces(&c, most);
     c.slots = slots;
-    c.slot_bytes = quern_smaller(quern_smaller(most, PIECE), (int64_t)quern_round_up((size_t)cut(&c, 1), LINE));
-    c.pieces = quern_divide_up(cut(&c, 1), c.slot_bytes);
-    for (int64_t step = 0; step < c.pieces + 2 * c.hosts - 1 && status == QUERN_OK; step++) {
+    const int64_t steps = c.pieces + (call->form->scatters ? c.hosts : 2 * c.hosts - 1);
+    for (int64_t step = 0; step < steps && status == QUERN_OK; step++) {
         status = enqueue_messages(&c, step, stream);
         QUERN_POINT(NCCL_MOVED);
         if (status == QUERN_OK) status = combine(&c, step, entry, stream);

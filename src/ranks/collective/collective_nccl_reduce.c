@@ -9,8 +9,8 @@
  *   group of NCCL   the inputs of piece k to their owners; of an all-reduce also the results of piece k - 1 to all
  *   kernel          piece k
  *
- * Of a small all-reduce each rank owns all of the result: then the results go nowhere, and one group and one kernel are all.  A
- * large one of hosts with several GPUs each goes from host to host: collective_nccl_chain.c.
+ * Of a small all-reduce each rank owns all of the result: then the results go nowhere, and one group and one kernel are all.
+ * Large reductions of hosts with several GPUs each go from host to host: collective_nccl_chain.c.
  *
  * The stream orders all this, so a slot is read before it is received again.  In place, an input is sent before the result of its
  * piece replaces it.
@@ -172,7 +172,8 @@ quern_status quern_nccl_enqueue_reduction(const struct quern_collective_call *ca
                                           CUstream stream) {
     const struct reduction r = describe(call);
     quern_status status = QUERN_OK;
-    if (quern_nccl_is_chained(call, MORE_BYTES)) return quern_nccl_enqueue_chain(call, r.slots, r.slot_bytes, entry, stream);
+    if (quern_nccl_is_chained(call, r.slot_bytes, MORE_BYTES))
+        return quern_nccl_enqueue_chain(call, r.slots, r.slot_bytes, entry, stream);
     for (int64_t number = 0; number < r.pieces + r.is_spread && status == QUERN_OK; number++) {
         status = enqueue_messages(&r, number, stream);
         QUERN_POINT(NCCL_MOVED);
