@@ -507,9 +507,12 @@ TEST_BENCH(collective, a_call_that_is_made_again, .kind = RANK_BOTH, .count = ON
 
 /* ---- a rank that lies, with valid digests ---- */
 
+enum { LIED = 2000, LIED_STRIDE = 3000 };
+
 static void lie_about_members(struct quern_collective_call *call) { call->set.words[1] = 1; }
 static void lie_about_input(struct quern_collective_call *call) { call->input_place.offset = (int64_t)1 << 40; }
 static void lie_about_output(struct quern_collective_call *call) { call->output_place.id += 1000; }
+static void lie_about_the_last_place(struct quern_collective_call *call) { call->input_place.offset = BENCH_POOL - LIED * 4; }
 static void tell_the_truth(struct quern_collective_call *call) { (void)call; }
 
 static const struct lie {
@@ -517,23 +520,26 @@ static const struct lie {
     const char *words;
     bool poisons;
     bool votes;              /* after it has freed memory, so that the ranks vote: then its outcome is damaged */
+    bool scatters;           /* a reduce-scatter with a stride, whose first place is there; else an all-reduce */
 } lies[] = {
     {lie_about_members, "args.members differ on ranks 0 and 1: expected the same on all members", false, false},
     {lie_about_input, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
     {lie_about_output, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
+    {lie_about_the_last_place, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false, true},
     {tell_the_truth, "rank 0 read a damaged outcome of rank 1", true, true},
 };
 
-enum { LIED = 2000 };
-
-/* Writes the record of an all-reduce, and comes to its entry. */
+/* Writes the record of a reduction, and comes to its entry. */
 static void pretend(struct rank *rank, const struct rank_bench *bench, struct quern_membership *member, const struct lie *lie) {
-    static const struct quern_collective_form form = {.operation = QUERN_IN_ALL_REDUCE, .reduces = true};
+    static const struct quern_collective_form forms[] = {
+        {.operation = QUERN_IN_ALL_REDUCE, .reduces = true},
+        {.operation = QUERN_IN_REDUCE_SCATTER, .reduces = true, .scatters = true}};
     static struct quern_collective_call call;
     union quern_collective_telling telling = {.words = {0}};
-    struct quern_meeting meeting = {QUERN_IN_ALL_REDUCE, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
-    call = (struct quern_collective_call){.member = member, .form = &form, .places = 2, .place = 1, .count = LIED,
-                                          .element_bytes = 4,
+    const struct quern_collective_form *form = &forms[lie->scatters];
+    struct quern_meeting meeting = {form->operation, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
+    call = (struct quern_collective_call){.member = member, .form = form, .places = 2, .place = 1, .count = LIED,
+                                          .element_bytes = 4, .input_stride = LIED_STRIDE,
                                           .piece_bytes = 4 * LIED, .input_bytes = 4 * LIED, .output_bytes = 4 * LIED,
                                           .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .set = member->everyone,
                                           .rank_at = {0, 1}};
@@ -551,11 +557,12 @@ static void pretend(struct rank *rank, const struct rank_bench *bench, struct qu
 }
 
 TEST_BENCH(collective, liars_are_found, .kind = RANK_PROCESSES, .count = 2, RANKS_EACH(lies)) {
-    static const struct one_form form = {COLLECTIVE_ALL_REDUCE, LIED, false, false};
     const struct lie *lie = rank->user;
+    const struct one_form form = {lie->scatters ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE, LIED, false, false};
     struct one_collective call;
     struct quern_membership *member = rank_member_of(rank, bench->group);
     one_make(&call, bench, &form);
+    call.args.input_stride = lie->scatters ? LIED_STRIDE : 0;
     if (rank->rank == 1 && lie->votes) rank_ok(rank, quern_symmetric_free(bench->group, bench->workspace, NULL));
     rank_line_up(rank);
     if (rank->rank == 1) {
