@@ -522,11 +522,11 @@ static const struct lie {
     bool votes;              /* after it has freed memory, so that the ranks vote: then its outcome is damaged */
     bool scatters;           /* a reduce-scatter with a stride, whose first place is there; else an all-reduce */
 } lies[] = {
-    {lie_about_members, "args.members differ on ranks 0 and 1: expected the same on all members", false, false},
-    {lie_about_input, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
-    {lie_about_output, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
+    {lie_about_members, "args.members differ on ranks 0 and 1: expected the same on all members", false, false, false},
+    {lie_about_input, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false, false},
+    {lie_about_output, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false, false},
     {lie_about_the_last_place, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false, true},
-    {tell_the_truth, "rank 0 read a damaged outcome of rank 1", true, true},
+    {tell_the_truth, "rank 0 read a damaged outcome of rank 1", true, true, false},
 };
 
 /* Writes the record of a reduction, and comes to its entry. */
