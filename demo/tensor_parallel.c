@@ -95,8 +95,8 @@ static int64_t gathered_rows(const struct model *model) { return model->rows * m
 enum { SUMS = 2 };
 
 static void add_up(void *context) {
-    const struct model *model = context;
-    struct tensor_parallel *parallel = (struct tensor_parallel *)&model->parallel;
+    struct model *model = context;
+    struct tensor_parallel *parallel = &model->parallel;
     const int64_t width = model->shape.width;
     const struct slice slice = {parallel->scattered.first * width, parallel->scattered.count * width, model->rows * width};
     parallel->added_up = device_memory_enter(&parallel->rank->device->memory) &&

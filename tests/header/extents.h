@@ -375,10 +375,11 @@ WORKSPACE(quern_ragged_all_to_all)
 
 /* The larger buffer of any of the operations, since all share the struct. */
 static int64_t pieces(const quern_collective_args *a) {
-    return times(a->members && header_ranks != MOST_RANKS ? a->member_count : header_ranks, a->count);
+    const int64_t step = a->input_stride ? a->input_stride : a->count;
+    return times(a->members && header_ranks != MOST_RANKS ? a->member_count : header_ranks, step);
 }
 
-EXTENT(quern_collective_args, input, elements(a->input_stride ? times(header_ranks, a->input_stride) : pieces(a), a->dtype))
+EXTENT(quern_collective_args, input, elements(pieces(a), a->dtype))
 EXTENT(quern_collective_args, output, elements(pieces(a), a->dtype))
 EXTENT(quern_collective_args, members, integers(a->member_count, QUERN_INT32, 2))
 ARGS(quern_collective_workspace, quern_collective_args)

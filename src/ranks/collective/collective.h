@@ -321,7 +321,13 @@ quern_status quern_nccl_enqueue_reduction(const struct quern_collective_call *ca
 
 /* ---- collective_nccl_sum.c ---- */
 
-enum { QUERN_NCCL_VECTOR = 16 };         /* bytes that the kernel loads at once where all addresses are alike in these bits */
+enum {
+    QUERN_NCCL_VECTOR = 16,              /* bytes that the kernel loads at once where all addresses are alike in these bits */
+    QUERN_NCCL_LINE = 128                /* bytes, in whole numbers of which slots and shares are cut */
+};
+
+/* The first byte of one of several shares of a piece; the first share is the largest. */
+int64_t quern_nccl_cut(const struct quern_collective_call *call, int index, int shares);
 
 /* What one kernel combines, in this order.  That of the place `own` is a slot for the rank's own input, or NULL. */
 struct quern_nccl_sum {

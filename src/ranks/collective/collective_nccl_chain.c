@@ -22,7 +22,7 @@
 #include "ranks/nccl/nccl.h"
 #include "ranks/points.h"
 
-enum { LINE = 128, PIECE = 1 << 20 /* bytes: twice what a group and a kernel cost in time */ };
+enum { PIECE = 1 << 20 /* bytes: twice what a group and a kernel cost in time */ };
 
 /* Slots: the inputs of this host's members, the sum that comes, and the one that goes. */
 struct chain {
@@ -55,15 +55,12 @@ static bool divide(struct chain *c, const struct quern_collective_call *call) {
 }
 
 /* The first byte of a slice of a vector. */
-static int64_t cut(const struct chain *c, int index) {
-    const int64_t even = quern_divide_up(c->call->piece_bytes * index, c->here * (int64_t)LINE) * LINE;
-    return quern_smaller(even, c->call->piece_bytes);
-}
+static int64_t cut(const struct chain *c, int index) { return quern_nccl_cut(c->call, index, c->here); }
 
 static int64_t vectors_of(const struct chain *c) { return c->call->form->scatters ? c->call->places : 1; }
 
 static void cut_pieces(struct chain *c, int64_t most) {
-    c->slot_bytes = quern_smaller(quern_smaller(most, PIECE), (int64_t)quern_round_up((size_t)cut(c, 1), LINE));
+    c->slot_bytes = quern_smaller(quern_smaller(most, PIECE), (int64_t)quern_round_up((size_t)cut(c, 1), QUERN_NCCL_LINE));
     c->pieces = vectors_of(c) * quern_divide_up(cut(c, 1), c->slot_bytes);
 }
 
@@ -125,12 +122,9 @@ struct messages {
 
 static int rank_of(const struct chain *c, int host, int index) { return c->call->rank_at[host * c->here + index]; }
 
-static ncclResult_t send_to(const struct messages *m, int to, const char *from, int64_t bytes) {
-    return bytes ? m->rank->nccl->send(from, (size_t)bytes, ncclUint8, to, m->rank->comm, m->stream) : ncclSuccess;
-}
-
-static ncclResult_t receive_from(const struct messages *m, int from, char *to, int64_t bytes) {
-    return bytes ? m->rank->nccl->receive(to, (size_t)bytes, ncclUint8, from, m->rank->comm, m->stream) : ncclSuccess;
+/* A message to a rank and one from it. */
+static ncclResult_t exchange(const struct messages *m, int peer, const char *from, int64_t out, char *to, int64_t in) {
+    return quern_nccl_exchange(m->rank, peer, from, out, to, in, m->stream);
 }
 
 /* Inputs between this rank and another one of this host. */
@@ -138,8 +132,7 @@ static ncclResult_t add_inputs(const struct messages *m, int index) {
     const struct chain *c = m->chain;
     const int64_t number = combined_at(c, m->step);
     const struct part theirs = piece_of(c, index, number), own = piece_of(c, c->index, number);
-    const ncclResult_t error = send_to(m, rank_of(c, c->host, index), input_at(c, theirs), theirs.bytes);
-    return error == ncclSuccess ? receive_from(m, rank_of(c, c->host, index), slot_of(c, index), own.bytes) : error;
+    return exchange(m, rank_of(c, c->host, index), input_at(c, theirs), theirs.bytes, slot_of(c, index), own.bytes);
 }
 
 /* Results between this rank and another one of this host. */
@@ -147,8 +140,8 @@ static ncclResult_t add_spread(const struct messages *m, int index) {
     const struct chain *c = m->chain;
     const int64_t number = spread_at(c, m->step);
     const struct part own = piece_of(c, c->index, number), theirs = piece_of(c, index, number);
-    const ncclResult_t error = send_to(m, rank_of(c, c->host, index), c->call->output + own.begin, own.bytes);
-    return error == ncclSuccess ? receive_from(m, rank_of(c, c->host, index), c->call->output + theirs.begin, theirs.bytes) : error;
+    return exchange(m, rank_of(c, c->host, index), c->call->output + own.begin, own.bytes, c->call->output + theirs.begin,
+                    theirs.bytes);
 }
 
 /* Sums from the host before and to the next one. */
@@ -157,8 +150,8 @@ static ncclResult_t add_sums(const struct messages *m) {
     const int64_t comes = piece_of(c, c->index, combined_at(c, m->step)).bytes;
     const int64_t goes = piece_of(c, c->index, combined_at(c, m->step - 1)).bytes;
     ncclResult_t error = ncclSuccess;
-    if (c->host > 0) error = receive_from(m, rank_of(c, c->host - 1, c->index), arriving(c), comes);
-    if (!is_last(c) && error == ncclSuccess) error = send_to(m, rank_of(c, c->host + 1, c->index), leaving(c), goes);
+    if (c->host > 0) error = exchange(m, rank_of(c, c->host - 1, c->index), NULL, 0, arriving(c), comes);
+    if (!is_last(c) && error == ncclSuccess) error = exchange(m, rank_of(c, c->host + 1, c->index), leaving(c), goes, NULL, 0);
     return error;
 }
 
@@ -168,9 +161,9 @@ static ncclResult_t add_results(const struct messages *m) {
     const int before = (c->host + c->hosts - 1) % c->hosts, next = (c->host + 1) % c->hosts;
     const struct part comes = piece_of(c, c->index, arriving_at(c, m->step)), goes = piece_of(c, c->index, spread_at(c, m->step));
     ncclResult_t error = ncclSuccess;
-    if (!is_last(c)) error = receive_from(m, rank_of(c, before, c->index), c->call->output + comes.begin, comes.bytes);
+    if (!is_last(c)) error = exchange(m, rank_of(c, before, c->index), NULL, 0, c->call->output + comes.begin, comes.bytes);
     if (next != c->hosts - 1 && error == ncclSuccess)
-        error = send_to(m, rank_of(c, next, c->index), c->call->output + goes.begin, goes.bytes);
+        error = exchange(m, rank_of(c, next, c->index), c->call->output + goes.begin, goes.bytes, NULL, 0);
     return error;
 }
 
@@ -180,11 +173,11 @@ static ncclResult_t add_scattered(const struct messages *m) {
     const int64_t number = m->step - c->hosts;
     const struct part own = piece_of(c, c->index, number);
     ncclResult_t error = ncclSuccess;
-    if (is_last(c) && own.owner != c->call->place) error = send_to(m, c->call->rank_at[own.owner], leaving(c), own.bytes);
+    if (is_last(c) && own.owner != c->call->place) error = exchange(m, c->call->rank_at[own.owner], leaving(c), own.bytes, NULL, 0);
     for (int index = 0; index < c->here && own.owner == c->call->place && error == ncclSuccess; index++) {
         const int from = rank_of(c, c->hosts - 1, index);
         const struct part piece = piece_of(c, index, number);
-        if (from != c->call->member->rank) error = receive_from(m, from, c->call->output + piece.begin, piece.bytes);
+        if (from != c->call->member->rank) error = exchange(m, from, NULL, 0, c->call->output + piece.begin, piece.bytes);
     }
     return error;
 }

@@ -23,8 +23,6 @@
 #include "runtime/dtype.h"
 
 enum {
-    LINE = 128,                          /* bytes, in whole numbers of which slots and shares are cut */
-
     /*
      * Of all slots together: what a rank receives for one launch of each kind, whatever the number of ranks.  At 50 GB/s that takes
      * 0.7 ms, against which the launches and the way between hosts, some 30 us, are small.
@@ -39,7 +37,7 @@ enum {
 };
 
 _Static_assert(4 * (QUERN_RANK_LIMIT - 1) <= QUERN_NCCL_GROUP_OPERATIONS, "inputs and results of all ranks are one group");
-_Static_assert(WORKSPACE / QUERN_RANK_LIMIT >= LINE + QUERN_NCCL_VECTOR, "every place has a slot");
+_Static_assert(WORKSPACE / QUERN_RANK_LIMIT >= QUERN_NCCL_LINE + QUERN_NCCL_VECTOR, "every place has a slot");
 
 struct reduction {
     const struct quern_collective_call *call;
@@ -57,8 +55,8 @@ struct part {
 /* ---- the parts ---- */
 
 static int64_t slot_bytes_of(const struct quern_collective_call *call) {
-    const int64_t most = (WORKSPACE - QUERN_NCCL_VECTOR) / call->places / LINE * LINE;
-    return quern_smaller((int64_t)quern_round_up((size_t)call->piece_bytes, LINE), most);
+    const int64_t most = (WORKSPACE - QUERN_NCCL_VECTOR) / call->places / QUERN_NCCL_LINE * QUERN_NCCL_LINE;
+    return quern_smaller((int64_t)quern_round_up((size_t)call->piece_bytes, QUERN_NCCL_LINE), most);
 }
 
 size_t quern_nccl_reduction_workspace(const struct quern_collective_call *call) {
@@ -66,17 +64,12 @@ size_t quern_nccl_reduction_workspace(const struct quern_collective_call *call) 
     return (size_t)(call->places * slot_bytes_of(call) + QUERN_NCCL_VECTOR);
 }
 
-/* The first byte of a share of an all-reduce. */
-static int64_t cut(const struct quern_collective_call *call, int place) {
-    const int64_t even = quern_divide_up(call->piece_bytes * place, call->places * (int64_t)LINE) * LINE;
-    return quern_smaller(even, call->piece_bytes);
-}
-
 static struct part part_of(const struct reduction *r, int owner) {
     const struct quern_collective_call *call = r->call;
     if (call->form->scatters) return (struct part){quern_collective_part(call, owner), call->piece_bytes};
     if (!r->is_spread) return (struct part){0, call->piece_bytes};
-    return (struct part){cut(call, owner), cut(call, owner + 1) - cut(call, owner)};
+    const int64_t begin = quern_nccl_cut(call, owner, call->places);
+    return (struct part){begin, quern_nccl_cut(call, owner + 1, call->places) - begin};
 }
 
 static struct part piece_of(const struct reduction *r, int owner, int64_t number) {
@@ -113,26 +106,18 @@ struct messages {
     int64_t number;                      /* of the piece whose inputs go, and one more than of that whose results do */
 };
 
-static ncclResult_t exchange(const struct quern_nccl_rank *rank, int peer, const char *from, int64_t bytes_out, char *to,
-                             int64_t bytes_in, CUstream stream) {
-    ncclResult_t result = ncclSuccess;
-    if (bytes_out) result = rank->nccl->send(from, (size_t)bytes_out, ncclUint8, peer, rank->comm, stream);
-    if (bytes_in && result == ncclSuccess)
-        result = rank->nccl->receive(to, (size_t)bytes_in, ncclUint8, peer, rank->comm, stream);
-    return result;
-}
-
 static ncclResult_t add_results(const struct quern_nccl_rank *rank, const struct reduction *r, int64_t number, int place,
                                 CUstream stream) {
     const struct part own = piece_of(r, r->call->place, number), theirs = piece_of(r, place, number);
-    return exchange(rank, r->call->rank_at[place], result_at(r, &own), own.bytes, result_at(r, &theirs), theirs.bytes, stream);
+    return quern_nccl_exchange(rank, r->call->rank_at[place], result_at(r, &own), own.bytes, result_at(r, &theirs), theirs.bytes,
+                               stream);
 }
 
 static ncclResult_t add_inputs(const struct quern_nccl_rank *rank, const struct reduction *r, int64_t number, int place,
                                CUstream stream) {
     const struct part own = piece_of(r, r->call->place, number), theirs = piece_of(r, place, number);
-    return exchange(rank, r->call->rank_at[place], r->call->input + theirs.begin, theirs.bytes, slot_of(r, place), own.bytes,
-                    stream);
+    return quern_nccl_exchange(rank, r->call->rank_at[place], r->call->input + theirs.begin, theirs.bytes, slot_of(r, place),
+                               own.bytes, stream);
 }
 
 static ncclResult_t add_messages(const struct quern_nccl_rank *rank, const struct quern_nccl_call *enqueued) {

@@ -1,8 +1,13 @@
-/* The kernel that combines what NCCL has brought.  Called by collective_nccl_reduce.c and collective_nccl_chain.c. */
+/* Shares, messages and the kernel of reductions over NCCL.  Called by collective_nccl_reduce.c and collective_nccl_chain.c. */
 #include "ranks/collective/collective.h"
 
-#include "kernels/collective_problem.h"
+#include "os/integers.h"
 #include "ranks/nccl/nccl.h"
+
+int64_t quern_nccl_cut(const struct quern_collective_call *call, int index, int shares) {
+    const int64_t even = quern_divide_up(call->piece_bytes * index, shares * (int64_t)QUERN_NCCL_LINE) * QUERN_NCCL_LINE;
+    return quern_smaller(even, call->piece_bytes);
+}
 
 /* It is told that it is alone in a group: it reads and writes memory of this rank only, and waits for nobody. */
 static void describe_launch(const struct quern_collective_call *call, const struct quern_nccl_sum *sum,

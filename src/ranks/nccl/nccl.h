@@ -61,6 +61,16 @@ static inline struct quern_nccl_rank *quern_nccl_rank_of(const struct quern_memb
     return quern_cuda_rank_of(member)->nccl;
 }
 
+/* Adds a message to a rank and one from it to a group of NCCL; none of 0 bytes. */
+static inline ncclResult_t quern_nccl_exchange(const struct quern_nccl_rank *rank, int peer, const char *from, int64_t bytes_out,
+                                               char *to, int64_t bytes_in, CUstream stream) {
+    ncclResult_t result = ncclSuccess;
+    if (bytes_out) result = rank->nccl->send(from, (size_t)bytes_out, ncclUint8, peer, rank->comm, stream);
+    if (bytes_in && result == ncclSuccess)
+        result = rank->nccl->receive(to, (size_t)bytes_in, ncclUint8, peer, rank->comm, stream);
+    return result;
+}
+
 /* ---- nccl_barrier.c: the barrier of GPU ranks of several hosts ---- */
 
 quern_status quern_nccl_barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
