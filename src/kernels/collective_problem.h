@@ -33,6 +33,7 @@ struct quern_barrier_problem {
     struct quern_links links;
     uint32_t phase;                       /* enum quern_phase */
     uint32_t dissents;                    /* not 0: this rank has refused its arguments and only reports that */
+    uint32_t *count;                      /* not NULL: adds 1 to it and does nothing else.  Memory that the host reads */
 };
 
 /* ---- ragged all-to-all ---- */

@@ -17,6 +17,9 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUuserObject_st *CUuserObject;
 
 enum {
     CUDA_SUCCESS = 0,
@@ -95,6 +98,9 @@ enum {
     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
     CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+    CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
+    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1,
+    CU_GRAPH_USER_OBJECT_MOVE = 1,
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1
 };
 
@@ -204,6 +210,12 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(stream_context, "cuStreamGetCtx", (CUstream stream, CUcontext *context))                                               \
     X(stream_id, "cuStreamGetId", (CUstream stream, unsigned long long *id))                                                 \
     X(stream_is_capturing, "cuStreamIsCapturing", (CUstream stream, int *status))                                            \
+    X(stream_capture_info, "cuStreamGetCaptureInfo_v2",                                                                      \
+      (CUstream stream, int *status, unsigned long long *id, CUgraph *graph, const CUgraphNode **dependencies, size_t *count)) \
+    X(user_object_create, "cuUserObjectCreate",                                                                              \
+      (CUuserObject *object, void *data, void (*end)(void *data), unsigned references, unsigned flags))                      \
+    X(user_object_release, "cuUserObjectRelease", (CUuserObject object, unsigned references))                                \
+    X(graph_retain, "cuGraphRetainUserObject", (CUgraph graph, CUuserObject object, unsigned references, unsigned flags))      \
     X(stream_wait_event, "cuStreamWaitEvent", (CUstream stream, CUevent event, unsigned flags))                              \
     X(stream_wait_value, "cuStreamWaitValue32_v2", (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags))     \
     X(stream_write_value, "cuStreamWriteValue32_v2", (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags))  \

@@ -87,13 +87,19 @@ struct Operation {
   History history;
   char start_tag = 0, sync_tag = 0;
   u64 begun = 0, finished = 0;         // device_time
+  std::vector<std::shared_ptr<struct UserObject>> objects;  // of the graph whose launch ends with it
 };
 typedef std::shared_ptr<Operation> OperationRef;
 typedef std::function<OperationRef()> OperationMaker;
 
+// What a graph keeps alive, with all that is made of it; its end is told on a thread of the driver's own.
+struct UserObject;
+typedef std::shared_ptr<UserObject> UserObjectRef;
+
 struct Graph {
   struct Node { OperationMaker make; std::vector<size_t> after; };
   std::vector<Node> nodes;
+  std::vector<UserObjectRef> objects;
 };
 
 struct Stream;
@@ -104,6 +110,7 @@ struct Capture {
   std::thread::id thread;
   Stream *origin;
   bool invalidated = false;
+  unsigned long long id = 0;
   std::unique_ptr<Graph> graph;
   std::set<Stream *> streams;
 };

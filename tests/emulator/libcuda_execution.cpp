@@ -59,6 +59,7 @@ void finish(Operation &op, int error) {
   if (op.grid) after_all(&op.sync_tag, [&] { op.grid = nullptr; });
   op.after.clear();
   op.overlapped = nullptr;
+  op.objects.clear();
   Context *c = op.device->context.get();
   if (error && c && !c->error) c->error = error;
   for (const OperationRef &next : std::vector<OperationRef>(driver().running))

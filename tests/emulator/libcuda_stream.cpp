@@ -1,4 +1,4 @@
-// Streams, events, capture and graphs.
+// Streams, events, capture, graphs and what they keep alive.
 #include "libcuda.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 thread_local int thread_capture_mode;  // 0 global, 1 thread-local, 2 relaxed
 enum { mode_global, mode_thread_local, mode_relaxed };
 
-unsigned long long next_stream_id = 3;
+unsigned long long next_stream_id = 3, next_capture_id = 1;
 
 // After another operation: a dependent kernel may overlap a kernel that has not ended.
 void put_after(Operation &op, const OperationRef &before) {
@@ -393,6 +393,7 @@ API Result cuStreamBeginCapture_v2(void *handle, int mode) {
   s->capture = std::make_shared<Capture>();
   Capture &c = *s->capture;
   c.mode = mode, c.thread = std::this_thread::get_id(), c.origin = s, c.graph = std::make_unique<Graph>();
+  c.id = next_capture_id++;
   c.streams.insert(s);
   s->capture_after.clear();
   driver().captures.push_back(s->capture);
@@ -434,10 +435,106 @@ API Result cuStreamIsCapturing(void *handle, int *status) {
   return success;
 }
 
+// The dependencies, which nothing asks for, are not told.
+API Result cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id, Graph **graph, void *const **dependencies,
+                                     size_t *count) {
+  ENTER_STREAM(s, handle, context);
+  if (!status) return invalid_value;
+  if (dependencies || count) return not_supported;
+  if (Result r = refuse_implicit(*s)) return r;
+  *status = !s->capture ? 0 : s->capture->invalidated ? 2 : 1;
+  if (*status != 1) return success;
+  if (id) *id = s->capture->id;
+  if (graph) *graph = s->capture->graph.get();
+  return success;
+}
+
 API Result cuThreadExchangeStreamCaptureMode(int *mode) {
   ENTER(nothing);
   if (!mode || *mode < 0 || *mode > 2) return invalid_value;
   std::swap(*mode, thread_capture_mode);
+  return success;
+}
+
+// ---- what graphs keep alive ----
+
+namespace emulator {
+
+namespace {
+
+// A thread that calls destructors, until the end of the process.
+class Caller {
+ public:
+  void add(std::function<void()> call) {
+    std::lock_guard<std::mutex> hold(lock_);
+    if (!is_started_) std::thread([this] { run(); }).detach();
+    is_started_ = true;
+    calls_.push_back(std::move(call));
+    wake_.notify_one();
+  }
+
+ private:
+  void run() {
+    in_host_function = true;  // they may not call the API
+    for (;;) {
+      std::unique_lock<std::mutex> hold(lock_);
+      wake_.wait(hold, [&] { return !calls_.empty(); });
+      std::function<void()> call = std::move(calls_.front());
+      calls_.pop_front();
+      hold.unlock();
+      call();
+    }
+  }
+  std::mutex lock_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> calls_;
+  bool is_started_ = false;
+};
+Caller &caller = *new Caller;
+
+}  // namespace
+
+struct UserObject {
+  void *data;
+  void (*end)(void *);
+  ~UserObject() {
+    caller.add([data = data, end = end] { end(data); });
+  }
+};
+
+namespace {
+std::map<UserObject *, UserObjectRef> unowned;  // by their handles: those that no graph has yet
+}  // namespace
+
+}  // namespace emulator
+
+API Result cuUserObjectCreate(UserObject **out, void *data, void (*end)(void *), unsigned references, unsigned flags) {
+  constexpr unsigned no_destructor_sync = 1;
+  ENTER(context);
+  if (!out || !end || flags != no_destructor_sync || !references) return invalid_value;
+  if (references != 1) return not_supported;
+  UserObjectRef object(new UserObject{data, end});
+  unowned[*out = object.get()] = object;
+  return success;
+}
+
+API Result cuUserObjectRelease(UserObject *object, unsigned references) {
+  ENTER(context);
+  auto at = unowned.find(object);
+  if (at == unowned.end() || references != 1) return invalid_value;
+  unowned.erase(at);
+  return success;
+}
+
+// The caller's only reference goes to the graph.
+API Result cuGraphRetainUserObject(Graph *graph, UserObject *object, unsigned references, unsigned flags) {
+  constexpr unsigned move = 1;
+  ENTER(context);
+  auto at = unowned.find(object);
+  if (!graph || at == unowned.end() || !references || flags > move) return invalid_value;
+  if (references != 1 || flags != move) return not_supported;
+  graph->objects.push_back(at->second);
+  unowned.erase(at);
   return success;
 }
 
@@ -459,6 +556,7 @@ API Result cuGraphLaunch(Graph *exec, void *handle) {
   auto first = make_operation("graph start", *s->context), last = make_operation("graph end", *s->context);
   enqueue(*s, first);
   std::vector<OperationRef> operations;
+  last->objects = exec->objects;
   for (const Graph::Node &node : exec->nodes) {
     OperationRef op = node.make();
     op->after.push_back(first);

@@ -236,7 +236,10 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
 
 quern_status collective_call(const struct rank_bench *bench, enum collective_operation operation,
                              const quern_collective_args *args, size_t workspace_bytes) {
-    return collective_functions[operation](bench->group, args, bench->workspace, workspace_bytes, bench->stream);
+    rank_bench_begin_graph(bench);
+    const quern_status status = collective_functions[operation](bench->group, args, bench->workspace, workspace_bytes, bench->stream);
+    rank_bench_run_graph(bench);
+    return status;
 }
 
 /* Some of the columns of each place, as a caller adds up rows while others are computed. */
@@ -300,6 +303,7 @@ quern_status collective_run_batch(struct rank *rank) {
     struct rank_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
     rank_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
+    bench.captures = batch->captures;
     collective_run_cases(&bench, batch);
     rank_bench_close(&bench);
     return QUERN_OK;

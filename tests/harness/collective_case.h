@@ -92,6 +92,7 @@ struct collective_batch {
     struct collective_choice choice;
     int threads;
     int64_t pool_bytes;
+    bool captures;           /* as that of the bench */
 };
 
 void collective_run_cases(struct rank_bench *bench, const struct collective_batch *batch);

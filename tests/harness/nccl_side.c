@@ -89,19 +89,48 @@ void nccl_begin_capture(const struct nccl_side *side) {
     nccl_check(side, begin(side->stream, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
 }
 
-void nccl_end_capture(const struct nccl_side *side) {
-    int (*end)(CUstream, void **), (*destroy)(void *);
+static void *end_capture(const struct nccl_side *side) {
+    int (*end)(CUstream, void **);
     void *graph = NULL;
     *(void **)&end = nccl_symbol("cuStreamEndCapture");
-    *(void **)&destroy = nccl_symbol("cuGraphDestroy");
     nccl_check(side, end(side->stream, &graph), "cuStreamEndCapture");
-    nccl_check(side, destroy(graph), "cuGraphDestroy");
+    return graph;
 }
 
+static void destroy(const struct nccl_side *side, const char *function, void *graph) {
+    int (*end)(void *);
+    *(void **)&end = nccl_symbol(function);
+    nccl_check(side, end(graph), function);
+}
+
+void nccl_end_capture(const struct nccl_side *side) { destroy(side, "cuGraphDestroy", end_capture(side)); }
+
+void *nccl_take_graph(const struct nccl_side *side) {
+    int (*instantiate)(void **, void *, unsigned long long);
+    void *graph = end_capture(side), *executable = NULL;
+    *(void **)&instantiate = nccl_symbol("cuGraphInstantiateWithFlags");
+    nccl_check(side, instantiate(&executable, graph, 0), "cuGraphInstantiateWithFlags");
+    destroy(side, "cuGraphDestroy", graph);
+    return executable;
+}
+
+void nccl_launch_graph(const struct nccl_side *side, void *executable) {
+    int (*launch)(void *, CUstream);
+    *(void **)&launch = nccl_symbol("cuGraphLaunch");
+    nccl_check(side, launch(executable, side->stream), "cuGraphLaunch");
+}
+
+void nccl_end_graph(const struct nccl_side *side, void *executable) { destroy(side, "cuGraphExecDestroy", executable); }
+
+/* An emulated device goes on when it is asked. */
 quern_status nccl_await_status(struct nccl_side *side, double seconds) {
+    int (*query)(CUstream);
     quern_status status = QUERN_OK;
-    for (const double end = rank_now() + seconds; status == QUERN_OK && rank_now() < end; rank_sleep(1e-3))
+    *(void **)&query = nccl_symbol("cuStreamQuery");
+    for (const double end = rank_now() + seconds; status == QUERN_OK && rank_now() < end; rank_sleep(1e-3)) {
+        nccl_check(side, query(side->stream) % CUDA_ERROR_NOT_READY, "cuStreamQuery");
         status = quern_group_status(side->group);
+    }
     return status;
 }
 

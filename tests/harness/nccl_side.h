@@ -40,10 +40,15 @@ void nccl_get(void *side, void *to, const void *from, int64_t bytes);
 /* A function of the driver that the library does not use. */
 void *nccl_symbol(const char *name);
 
-/* Calls a function of the host in stream order; the side's stream is captured between the other two. */
+/* Calls a function of the host in stream order. */
 void nccl_enqueue(const struct nccl_side *side, CUstream stream, void (*function)(void *user), void *user);
+
+/* The side's stream is captured between both; the second one forgets the graph, or returns what can be launched and ended. */
 void nccl_begin_capture(const struct nccl_side *side);
 void nccl_end_capture(const struct nccl_side *side);
+void *nccl_take_graph(const struct nccl_side *side);
+void nccl_launch_graph(const struct nccl_side *side, void *executable);
+void nccl_end_graph(const struct nccl_side *side, void *executable);
 
 /* Returns the status of quern_group_destroy. */
 quern_status nccl_close(struct nccl_side *side);

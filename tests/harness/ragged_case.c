@@ -310,7 +310,11 @@ void ragged_case_make_plans(const struct ragged_case *c, struct rank_bench *benc
 }
 
 void ragged_case_run_plans(struct rank_bench *bench, quern_ragged_plan *const *plans) {
-    for EACH_BENCH(one, bench) rank_ok(one->rank, quern_ragged_plan_run(*plans++, one->stream));
+    for EACH_BENCH(one, bench) {
+        rank_bench_begin_graph(one);
+        rank_ok(one->rank, quern_ragged_plan_run(*plans++, one->stream));
+        rank_bench_run_graph(one);
+    }
 }
 
 void ragged_case_plan(const struct ragged_case *c, struct rank_bench *bench, int runs) {
@@ -347,6 +351,7 @@ quern_status ragged_run_batch(struct rank *rank) {
     struct rank_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
     rank_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
+    bench.captures = batch->captures;
     ragged_run_cases(&bench, batch);
     rank_bench_close(&bench);
     return QUERN_OK;

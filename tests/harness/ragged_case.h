@@ -96,6 +96,7 @@ struct ragged_batch {
     struct ragged_choice choice;
     int threads;
     int64_t pool_bytes;
+    bool captures;           /* as that of the bench */
 };
 
 void ragged_run_cases(struct rank_bench *bench, const struct ragged_batch *batch);

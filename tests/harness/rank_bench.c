@@ -59,6 +59,17 @@ void rank_bench_end(struct rank *rank, struct rank_bench *bench) { (void)rank, r
 
 /* ---- calls ---- */
 
+void rank_bench_begin_graph(const struct rank_bench *bench) {
+    if (bench->captures) nccl_begin_capture(&bench->side);
+}
+
+void rank_bench_run_graph(const struct rank_bench *bench) {
+    if (!bench->captures) return;
+    void *graph = nccl_take_graph(&bench->side);
+    nccl_launch_graph(&bench->side, graph);
+    nccl_end_graph(&bench->side, graph);
+}
+
 /* The GPUs of threads are emulated by one process: the host touches their memory while no kernel of another rank runs. */
 void rank_bench_line_up(const struct rank_bench *bench) {
     if (bench->rank->on_gpu) rank_line_up(bench->rank);

@@ -24,6 +24,7 @@ struct rank_bench {
     void *workspace, *stream;         /* no workspace: no call may need one */
     char *metadata;                   /* of a rank on a GPU: its memory for that of ragged all-to-alls, as much as the workspace */
     struct nccl_side side;            /* of a rank over NCCL */
+    bool captures;                    /* there: each collective and each run of a plan is captured, and its graph launched once */
     struct gpu_bench *all;            /* of a rank with images: what it is of */
 
     /* Of a rank with images: waits for its stream, and copies to the device, or from it.  NULL: the host sees its memory. */
@@ -54,6 +55,10 @@ void rank_bench_write(const struct rank_bench *bench, void *to, const void *from
 
 /* The status of a call when it is over: what it has returned, or what the group of GPUs of one host then has. */
 quern_status rank_bench_status(const struct rank_bench *bench, quern_status returned);
+
+/* Around such a call; does nothing if the bench does not capture. */
+void rank_bench_begin_graph(const struct rank_bench *bench);
+void rank_bench_run_graph(const struct rank_bench *bench);
 
 /* Over NCCL: all ranks have filled their memory; the call of this one is over, and that of all. */
 void rank_bench_line_up(const struct rank_bench *bench);

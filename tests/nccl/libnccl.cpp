@@ -212,14 +212,40 @@ void start(Comm &c) {
   change(c, State::ready);
 }
 
-void run(void *batch) { run_batch(static_cast<Batch *>(batch)); }
+void run(void *data) {
+  Batch *batch = static_cast<Batch *>(data);
+  run_batch(*batch);
+  if (batch->is_captured) return;
+  batch->comm->ended++;
+  delete batch;
+}
+
+void forget(void *data) {
+  Batch *batch = static_cast<Batch *>(data);
+  batch->comm->captured--;
+  delete batch;
+}
+
+// The graph of a stream that is being captured keeps the batch.
+int keep_captured(Batch &batch) {
+  constexpr int is_active = 1;
+  int status = 0;
+  unsigned long long id;
+  void *graph = nullptr, *object = nullptr;
+  if (int error = driver()->capture(batch.operations[0].stream, &status, &id, &graph, nullptr, nullptr)) return error;
+  if (status != is_active) return 0;
+  if (int error = driver()->make_object(&object, &batch, forget, 1, 1)) return error;
+  batch.is_captured = true, batch.comm->captured++;
+  return driver()->keep_object(graph, object, 1, 1);
+}
 
 void enqueue(Comm &c) {
   if (is_held(c, "group", c.groups)) return;
   bool has_failed = driver()->push(c.context) != 0;
   const bool is_pushed = !has_failed;
   for (Batch *batch : c.waiting) {
-    c.enqueued++;
+    has_failed = has_failed || keep_captured(*batch);
+    if (!batch->is_captured) batch->turn = ++c.enqueued;
     has_failed = has_failed || driver()->call(batch->operations[0].stream, run, batch);
   }
   void *popped;
@@ -247,6 +273,7 @@ void finalize(Comm &c) {
   if (is_held(c, "finalize", 1)) return;
   for (int rank = 0; rank < c.ranks; rank++)
     if (!c.wire->seat[rank].finalized) return;
+  if (c.captured) return;
   check_matches(c);
   if (c.ended == c.enqueued) change(c, State::finalized);
 }
@@ -395,6 +422,7 @@ API ncclResult_t ncclCommAbort(ncclComm_t comm) {
   for (int rank = 0; rank < call.c->ranks; rank++) arrived += call.c->wire->seat[rank].arrived != 0;
   if (arrived == call.c->ranks) forget_id(call.c->id);
   change(*call.c, State::aborted);
+  while (call.c->captured) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return ncclSuccess;
 }
 

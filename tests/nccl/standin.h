@@ -52,6 +52,9 @@ struct Driver {
   int (*to_host)(void *to, DevicePointer from, size_t bytes, void *stream);
   int (*to_device)(DevicePointer to, const void *from, size_t bytes, void *stream);
   int (*call)(void *stream, void (*function)(void *), void *data);
+  int (*capture)(void *stream, int *status, unsigned long long *id, void **graph, void *const **dependencies, size_t *count);
+  int (*make_object)(void **object, void *data, void (*end)(void *), unsigned references, unsigned flags);
+  int (*keep_object)(void *graph, void *object, unsigned references, unsigned flags);
 };
 const Driver *driver();  // null: there is none
 
@@ -98,15 +101,17 @@ struct Operation {
 
 struct Comm;
 
-// The operations of one group in one communicator, which run on a stream.
+// The operations of one group in one communicator, which run on a stream, or with each launch of a graph.
 struct Batch {
   Comm *comm;
   std::vector<Operation> operations;
   long number;
+  long turn = 0;                        // among those outside of graphs
+  bool is_captured = false;
 };
 
 // Moves a batch on a thread of its own; returns when it has ended or the communicator was aborted.
-void run_batch(Batch *batch);
+void run_batch(Batch &batch);
 
 // ---- communicators (libnccl.cpp) ----
 
@@ -122,7 +127,9 @@ struct Comm {
   void *context;
   std::atomic<bool> is_aborted{false};
   std::atomic<int> error{ncclSuccess};  // of work that runs
-  std::atomic<long> enqueued{0}, ended{0};
+  std::atomic<long> enqueued{0}, ended{0};  // without those of graphs
+  std::atomic<long> captured{0};            // batches that graphs have
+  std::atomic<bool> is_moving{false};
   long groups = 0;
   std::vector<Batch *> waiting;         // that the next polls enqueue
   std::chrono::steady_clock::time_point since;  // of the state

@@ -17,6 +17,8 @@ const struct {
     {offsetof(Driver, make_stream), "cuStreamCreate"},    {offsetof(Driver, end_stream), "cuStreamDestroy_v2"},
     {offsetof(Driver, synchronize), "cuStreamSynchronize"}, {offsetof(Driver, to_host), "cuMemcpyDtoHAsync_v2"},
     {offsetof(Driver, to_device), "cuMemcpyHtoDAsync_v2"}, {offsetof(Driver, call), "cuLaunchHostFunc"},
+    {offsetof(Driver, capture), "cuStreamGetCaptureInfo_v2"}, {offsetof(Driver, make_object), "cuUserObjectCreate"},
+    {offsetof(Driver, keep_object), "cuGraphRetainUserObject"},
 };
 
 bool open(Driver &driver) {

@@ -207,8 +207,9 @@ bool is_stopped(Comm &c, const Batch &batch, std::chrono::steady_clock::time_poi
 
 void move(Batch &batch) {
   Comm &c = *batch.comm;
-  if (!c.is_aborted && c.ended + 1 != batch.number)
-    complain("group %ld of rank %d runs beside group %ld: nothing orders their streams", batch.number, c.rank, c.ended + 1);
+  const bool is_alone = !c.is_moving.exchange(true), is_in_turn = batch.is_captured || c.ended + 1 == batch.turn;
+  if (!c.is_aborted && !(is_alone && is_in_turn))
+    complain("group %ld of rank %d runs beside another one: nothing orders their streams", batch.number, c.rank);
   void *stream = nullptr;
   const auto begun = std::chrono::steady_clock::now();
   driver()->push(c.context);
@@ -227,15 +228,14 @@ void move(Batch &batch) {
   driver()->end_stream(stream);
   void *popped;
   driver()->pop(&popped);
+  c.is_moving = false;
 }
 
 }  // namespace
 
 // A host function may not call the driver, so a thread beside it does.
-void run_batch(Batch *batch) {
-  std::thread([=] { move(*batch); }).join();
-  batch->comm->ended++;
-  delete batch;
+void run_batch(Batch &batch) {
+  std::thread([&] { move(batch); }).join();
 }
 
 }  // namespace standin

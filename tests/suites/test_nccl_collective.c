@@ -255,21 +255,3 @@ TEST_BENCH(nccl_collective, workspaces, .kind = RANK_PROCESSES, .count = 3, .hos
     rank_ok(rank, collective_call(bench, COLLECTIVE_ALL_REDUCE, &args, 12304));
     rank_bench_wait(bench);
 }
-
-/* ---- a stream that is captured ---- */
-
-/* All get the error, and nothing is written. */
-TEST_BENCH(nccl_collective, a_captured_stream_is_refused, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "") {
-    struct collective_case c;
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    memset(bench->pool[1], 0xee, 4096);
-    args.dtype = QUERN_F32, args.count = 1000, args.input = bench->pool[0], args.output = bench->pool[1];
-    if (rank->rank == 1) nccl_begin_capture(&bench->side);
-    rank_refused(rank, collective_call(bench, COLLECTIVE_ALL_REDUCE, &args, BENCH_POOL), QUERN_NOT_SUPPORTED,
-                 "the stream is being captured");
-    if (rank->rank == 1) nccl_end_capture(&bench->side);
-    rank_bench_wait(bench);
-    for (int i = 0; i < 4096; i++) rank_check(rank, bench->pool[1][i] == 0xee, "byte %d was written", i);
-    collective_case_open(&c, 1, (struct collective_choice){.ranks = rank->ranks, .everyone = true, .operation = ALL_REDUCE});
-    collective_case_run(&c, bench);
-}

@@ -183,13 +183,6 @@ TEST_BODY(nccl_group, a_thread_is_one_rank, .kind = RANK_PROCESSES, .count = 2, 
     }
 }
 
-TEST_SIDE(nccl_group, a_capture_is_refused, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
-    nccl_begin_capture(side);
-    rank_refused(rank, quern_barrier(side->group, NULL, side->stream), QUERN_NOT_SUPPORTED, "the stream is being captured");
-    nccl_end_capture(side);
-    meet(side, NULL, 0, 1);
-}
-
 TEST_SIDE(nccl_group, no_symmetric_memory_and_no_shrink, .kind = RANK_THREADS, .count = 3, .hosts = 2, .nccl = "") {
     size_t bytes = 4096;
     void *memory;

@@ -32,7 +32,9 @@ struct quern_collective_head {
     uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
     int64_t input_stride;                 /* as given */
     int32_t root;
-    uint8_t dtype, combination, unused[2];
+    uint8_t dtype, combination;
+    uint8_t is_captured;                  /* over NCCL: the call goes into a graph */
+    uint8_t unused;
 };
 
 /* One rank's call, checked, with defaults filled in. */
@@ -56,6 +58,7 @@ struct quern_collective_call {
     int root;                            /* a rank; 0 without one */
     int multiprocessors;                 /* as in the arguments: 0 is the default */
     double timeout;
+    bool is_captured;                    /* over NCCL: the stream is being captured */
     struct quern_collective_head head;   /* of CPU ranks; digest 0: it is not made yet */
 
     void *workspace;

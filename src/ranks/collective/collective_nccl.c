@@ -13,14 +13,15 @@ static size_t workspace_bytes(const struct quern_collective_call *call) {
     return !call->form || call->form->reduces ? quern_nccl_reduction_workspace(call) : 0;
 }
 
-/* The stream is not captured, and is of this rank's GPU. */
-static quern_status look_at_stream(const struct quern_collective_call *call, CUstream stream) {
+/* The stream is of this rank's GPU, and if it is captured, a graph can have the call. */
+static quern_status look_at_stream(struct quern_collective_call *call, CUstream stream) {
     struct quern_membership *member = call->member;
     struct quern_cuda_entry entry;
     if (call->refused != QUERN_OK) return call->refused;
     quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
-    if (entry.capturing) status = quern_nccl_refuse_capture(member);
+    call->is_captured = entry.capturing;
+    if (entry.capturing) status = quern_nccl_check_capture(member);
     const quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }

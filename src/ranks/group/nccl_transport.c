@@ -86,7 +86,8 @@ static quern_status attach(struct quern_membership *const *members, int count) {
 }
 
 static quern_status settle(const struct quern_membership *member) {
-    return quern_cuda_settle(member, quern_cuda_is_unmarked(quern_cuda_rank_of(member)));
+    const quern_status status = quern_cuda_settle(member, quern_cuda_is_unmarked(quern_cuda_rank_of(member)));
+    return status == QUERN_INVALID_ARGUMENT ? status : quern_nccl_await_graphs(member);
 }
 
 /* ---- memory ---- */

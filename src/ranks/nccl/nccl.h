@@ -17,6 +17,7 @@
 
 struct quern_nccl_rank;
 struct quern_nccl_pair;
+struct quern_nccl_captures;
 
 /* A collective call that is enqueued as one group of NCCL. */
 struct quern_nccl_call {
@@ -29,9 +30,9 @@ struct quern_nccl_call {
     bool goes_on;                  /* a further group of the last call */
 };
 
-/* One that the stream has not finished. */
+/* One that the stream has not finished, or that runs when a graph does. */
 struct quern_nccl_operation {
-    CUevent begun, ended;
+    CUevent begun, ended;          /* NULL in a graph */
     int64_t limit;                 /* nanoseconds */
     int64_t began;                 /* when the watcher has seen `begun`; 0: it has not */
     uint32_t tag, number;          /* of the call, as the report has them: to find those that are behind */
@@ -48,6 +49,8 @@ struct quern_nccl_rank {
     struct quern_nccl_operation operations[QUERN_NCCL_PENDING];
     uint32_t first, next;          /* those that the stream has not finished: [first, next), modulo the number */
     uint32_t calls;                /* of all ranks, so far */
+    struct quern_nccl_captures *captures;   /* nccl_captured.c */
+    struct quern_nccl_captured *last_captured;  /* the call that goes on */
     CUdeviceptr pad;               /* of a group of this rank alone, in which kernels of the library meet nobody */
     CUdeviceptr words;             /* behind it, [1 + ranks] of 32 bits, 0: what barriers send, and where they receive */
     pthread_t watcher;
@@ -85,7 +88,11 @@ struct quern_nccl_wait {
     const struct quern_rank_set *set;
     int64_t began, limit;                 /* nanoseconds */
     uint32_t tag, number;                 /* of the call: which ranks are behind it */
+    bool is_replay;                       /* of a call in a graph, which has no number */
 };
+
+/* Sleeps between two looks at what others do; longer after a longer wait. */
+void quern_nccl_nap(int64_t waited);
 
 /* Nanoseconds; a limit beyond all times is none. */
 int64_t quern_nccl_limit(double seconds);
@@ -106,7 +113,7 @@ quern_status quern_nccl_poison(const struct quern_nccl_rank *rank, ncclResult_t 
  */
 quern_status quern_nccl_fail_inside(const struct quern_membership *member, quern_status status);
 
-/* Ends the communicator, with the lock held: what runs in it ends too. */
+/* Ends the communicator, with the lock held: what runs in it ends too.  Does not wait for graphs that have work of it. */
 void quern_nccl_abort(struct quern_nccl_rank *rank);
 
 /* ---- nccl_cache.c ---- */
@@ -230,14 +237,60 @@ quern_status quern_nccl_connect(struct quern_membership *member, const ncclUniqu
 /* Starts the thread that watches what is enqueued. */
 quern_status quern_nccl_watch(struct quern_membership *member);
 
-/* QUERN_NOT_SUPPORTED: a replay is not known to the library, so nothing could bound its wait. */
-quern_status quern_nccl_refuse_capture(const struct quern_membership *member);
-
-/* Enqueues a call.  The context is current.  Errors poison the group. */
+/* Enqueues a call, or captures it into the graph of the stream.  The context is current.  Errors poison the group. */
 quern_status quern_nccl_enqueue(struct quern_membership *member, const struct quern_nccl_call *call);
 
 /* Ends the watcher and the communicator, in order if the other ranks come within a second, and frees the data. */
 void quern_nccl_free_rank(struct quern_membership *member);
+
+/* ---- nccl_captured.c: operations in graphs ---- */
+
+enum { QUERN_NCCL_CAPTURED = 4096 };     /* calls that graphs may have at once */
+
+struct quern_nccl_captured {
+    struct quern_nccl_captures *all;
+    struct quern_nccl_operation operation;
+    uint32_t seen;                       /* its number, when the watcher looked last */
+    int is_kept;                         /* atomic: by a graph */
+};
+
+struct quern_nccl_captures {
+    struct quern_nccl_rank *rank;
+    uint32_t *numbers;                   /* [QUERN_NCCL_CAPTURED], atomic, in pinned memory */
+    CUdeviceptr address;                 /* of the numbers, for kernels */
+    bool is_pinned;
+    int used;                            /* [0, used) have been kept */
+    int kept;                            /* atomic: how many are */
+    struct quern_nccl_captured captured[QUERN_NCCL_CAPTURED];
+};
+
+/* On failure quern_nccl_free_captures frees what there is. */
+quern_status quern_nccl_make_captures(struct quern_nccl_rank *rank);
+void quern_nccl_free_captures(struct quern_nccl_rank *rank);
+
+/* How many calls graphs have. */
+int quern_nccl_count_captured(const struct quern_nccl_rank *rank);
+
+/* The graph into which the stream is captured; NULL: it is not. */
+quern_status quern_nccl_find_graph(const struct quern_membership *member, CUstream stream, CUgraph *graph);
+
+/* Before a rank agrees to a call on a captured stream.  QUERN_OUT_OF_MEMORY: graphs have as many as can be. */
+quern_status quern_nccl_check_capture(const struct quern_membership *member);
+
+/* With the lock: an operation that lives as long as the graph, and all that is made of it. */
+quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, struct quern_nccl_captured **captured);
+
+/* Before the operation and behind it. */
+quern_status quern_nccl_count_step(const struct quern_nccl_captured *captured, CUstream stream);
+
+/* For the watcher, with the lock: bounds those that run.  *any: some do. */
+quern_status quern_nccl_look_at_captured(struct quern_nccl_rank *rank, bool *any);
+
+/* Before the end of a group.  QUERN_INVALID_ARGUMENT: graphs still have calls of it. */
+quern_status quern_nccl_await_graphs(const struct quern_membership *member);
+
+/* ncclCommAbort on a thread of its own: it returns only when no graph has work of the communicator.  False: there is no thread. */
+bool quern_nccl_abort_beside(const struct quern_nccl *nccl, ncclComm_t comm);
 
 /* ---- nccl_watch.c: the thread that bounds what a rank has enqueued over NCCL ---- */
 

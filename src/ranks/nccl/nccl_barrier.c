@@ -36,9 +36,8 @@ quern_status quern_nccl_barrier(struct quern_membership *member, const struct qu
     quern_status status = quern_check_poison(member);
     if (status == QUERN_OK) status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
-    if (entry.capturing) {
-        status = quern_nccl_refuse_capture(member);
-    } else if (set->count > 1) {
+    if (entry.capturing) status = quern_nccl_check_capture(member);
+    if (status == QUERN_OK && set->count > 1) {
         const CUresult error = quern_cuda_stay(member, &entry);
         status = error == CUDA_SUCCESS ? quern_nccl_enqueue(member, &call)
                                        : quern_cuda_rank_fail(member, error, "cuCtxPushCurrent");

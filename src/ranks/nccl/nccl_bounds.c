@@ -27,13 +27,15 @@ quern_status quern_nccl_check_gone(const struct quern_membership *member, const 
 
 /*
  * A rank tells its last call, how many calls of all ranks it has made, and whether it waits in one: the monitors bring it from host
- * to host.  Calls of some ranks are not counted, so there only another call says that a rank is not in this one.
+ * to host.  Calls of some ranks are not counted, so there only another call says that a rank is not in this one.  Nor are launches
+ * of graphs: there a rank is in the call while it waits.
  */
 static bool is_behind(const struct quern_membership *member, const struct quern_nccl_wait *wait, int rank, bool *in_other_call) {
     const struct quern_segment_rank *place = &member->segment->rank[rank];
     const int32_t ahead = (int32_t)(__atomic_load_n(&place->meetings, __ATOMIC_RELAXED) - wait->number);
     const bool differs = __atomic_load_n(&place->tag, __ATOMIC_RELAXED) != wait->tag;
     *in_other_call = differs && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
+    if (wait->is_replay) return differs || !__atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
     return wait->set->count == member->ranks ? ahead < 0 || (ahead == 0 && differs) : differs;
 }
 
@@ -94,6 +96,8 @@ quern_status quern_nccl_ask(const struct quern_nccl_rank *rank, const char *what
 }
 
 void quern_nccl_abort(struct quern_nccl_rank *rank) {
-    if (rank->comm) rank->nccl->abort(rank->comm);
+    const ncclComm_t comm = rank->comm;
     rank->comm = NULL;
+    if (!comm || (quern_nccl_count_captured(rank) && quern_nccl_abort_beside(rank->nccl, comm))) return;
+    rank->nccl->abort(comm);
 }

@@ -55,15 +55,15 @@ quern_status quern_nccl_make_rank(struct quern_membership *member) {
     rank->words = rank->pad + pad_bytes;
     quern_cuda_end_visit(&visit);
     quern_cuda_rank_of(member)->nccl = rank;
-    if (error == CUDA_SUCCESS) return QUERN_OK;
-    status = quern_cuda_fail(member->device, error, "making the events of NCCL's operations");
-    quern_nccl_free_rank(member);
+    status = error == CUDA_SUCCESS ? quern_nccl_make_captures(rank)
+                                   : quern_cuda_fail(member->device, error, "making the events of NCCL's operations");
+    if (status != QUERN_OK) quern_nccl_free_rank(member);
     return status;
 }
 
 /* ---- calls in progress, under the lock ---- */
 
-static void nap(int64_t waited) {
+void quern_nccl_nap(int64_t waited) {
     const int64_t wanted = waited / 8 + 10000;
     nanosleep(&(struct timespec){.tv_nsec = wanted < LONGEST_NAP ? wanted : LONGEST_NAP}, NULL);
 }
@@ -78,7 +78,7 @@ static quern_status await(struct quern_nccl_rank *rank, const struct quern_nccl_
         if (status == QUERN_OK) status = quern_nccl_check_gone(rank->member, wait);
         if (status == QUERN_OK) status = quern_nccl_check_limit(rank->member, wait, now);
         if (status != QUERN_OK) return status;
-        if (asked >= ASKED_AT_ONCE) nap(now - wait->began);
+        if (asked >= ASKED_AT_ONCE) quern_nccl_nap(now - wait->began);
     }
 }
 
@@ -112,18 +112,21 @@ quern_status quern_nccl_connect(struct quern_membership *member, const ncclUniqu
 
 /* ---- enqueueing ---- */
 
-/* Takes the lock when there is room for an operation.  The watcher makes room, and bounds what stands in the way. */
-static quern_status take_room(struct quern_nccl_rank *rank) {
+/*
+ * Takes the lock when there is room for an operation, which one in a graph does not need.  The watcher makes room, and bounds what
+ * stands in the way.
+ */
+static quern_status take_room(struct quern_nccl_rank *rank, bool needs_room) {
     const int64_t began = quern_now();
     for (;;) {
         pthread_mutex_lock(&rank->lock);
         quern_status status = quern_check_poison(rank->member);
         if (status == QUERN_OK && !rank->comm)
             status = quern_fail(rank->member->device, QUERN_CUDA_ERROR, "%s: the communicator was aborted", rank->member->label);
-        if (status == QUERN_OK && rank->next - rank->first < QUERN_NCCL_PENDING) return QUERN_OK;
+        if (status == QUERN_OK && (!needs_room || rank->next - rank->first < QUERN_NCCL_PENDING)) return QUERN_OK;
         pthread_mutex_unlock(&rank->lock);
         if (status != QUERN_OK) return status;
-        nap(quern_now() - began);
+        quern_nccl_nap(quern_now() - began);
     }
 }
 
@@ -134,19 +137,24 @@ static ncclResult_t make_group(const struct quern_nccl_rank *rank, const struct 
     return added == ncclSuccess || added == ncclInProgress ? ended : added;
 }
 
-/* NCCL may still launch from a thread of its own until it says that the call has ended: the event comes after that. */
+/* A step of the stream by which the watcher sees how far it is: an event, or of a graph a number that becomes one more. */
+static quern_status mark(const struct quern_nccl_rank *rank, CUevent event, const struct quern_nccl_captured *captured,
+                         CUstream stream) {
+    if (captured) return quern_nccl_count_step(captured, stream);
+    const CUresult error = quern_cuda_rank_of(rank->member)->cuda->event_record(event, stream);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(rank->member, error, "cuEventRecord");
+}
+
+/* NCCL may still launch from a thread of its own until it says that the call has ended: the second mark comes after that. */
 static quern_status enqueue(struct quern_nccl_rank *rank, const struct quern_nccl_call *call,
-                            struct quern_nccl_operation *operation) {
-    const struct quern_cuda *cuda = quern_cuda_rank_of(rank->member)->cuda;
+                            const struct quern_nccl_operation *operation, const struct quern_nccl_captured *captured) {
     const struct quern_nccl_wait wait = {.what = "ncclGroupEnd", .set = call->set, .began = quern_now(), .limit = operation->limit,
                                          .tag = operation->tag, .number = operation->number};
-    CUresult error = cuda->event_record(operation->begun, call->stream);
-    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(rank->member, error, "cuEventRecord");
-    const ncclResult_t result = make_group(rank, call);
-    quern_status status = await_result(rank, &wait, result);
+    quern_status status = mark(rank, operation->begun, captured, call->stream);
     if (status != QUERN_OK) return status;
-    error = cuda->event_record(operation->ended, call->stream);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(rank->member, error, "cuEventRecord");
+    const ncclResult_t result = make_group(rank, call);
+    status = await_result(rank, &wait, result);
+    return status == QUERN_OK ? mark(rank, operation->ended, captured, call->stream) : status;
 }
 
 /* The number of calls of all ranks, by which the others see how far this one is; host meetings are no part of it. */
@@ -156,30 +164,44 @@ static void report(const struct quern_nccl_rank *rank, uint32_t tag) {
     __atomic_store_n(&mine->meetings, rank->calls, __ATOMIC_RELAXED);
 }
 
-quern_status quern_nccl_enqueue(struct quern_membership *member, const struct quern_nccl_call *call) {
-    struct quern_nccl_rank *rank = quern_nccl_rank_of(member);
-    const uint32_t tag = quern_make_tag(call->collective, QUERN_PHASE_NONE, quern_members_digest(call->set->words));
-    quern_status status = take_room(rank);
-    if (status != QUERN_OK) return status;
-    rank->calls += call->set->count == member->ranks && !call->goes_on;
-    report(rank, tag);
-    struct quern_nccl_operation *operation = &rank->operations[rank->next % QUERN_NCCL_PENDING];
+static void describe(const struct quern_nccl_rank *rank, const struct quern_nccl_call *call, uint32_t tag,
+                     struct quern_nccl_operation *operation) {
     operation->limit = quern_nccl_limit(call->timeout);
     operation->began = 0;
     operation->tag = tag;
     operation->number = rank->calls;
     operation->set = *call->set;
-    status = enqueue(rank, call, operation);
+}
+
+static quern_status enqueue_next(struct quern_nccl_rank *rank, const struct quern_nccl_call *call, uint32_t tag) {
+    struct quern_nccl_operation *operation = &rank->operations[rank->next % QUERN_NCCL_PENDING];
+    describe(rank, call, tag, operation);
+    quern_status status = enqueue(rank, call, operation, NULL);
     if (status == QUERN_OK) rank->next++;
-    else quern_nccl_abort(rank);
-    pthread_mutex_unlock(&rank->lock);
     return status;
 }
 
-quern_status quern_nccl_refuse_capture(const struct quern_membership *member) {
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED,
-                      "%s: the stream is being captured: a group of several hosts cannot bound "
-                      "the waits of replays over NCCL", member->label);
+/* The groups of a call follow each other and have one number. */
+static quern_status capture_next(struct quern_nccl_rank *rank, const struct quern_nccl_call *call, uint32_t tag, CUgraph graph) {
+    quern_status status = call->goes_on ? QUERN_OK : quern_nccl_capture(rank, graph, &rank->last_captured);
+    if (status != QUERN_OK) return status;
+    if (!call->goes_on) describe(rank, call, tag, &rank->last_captured->operation);
+    return enqueue(rank, call, &rank->last_captured->operation, rank->last_captured);
+}
+
+quern_status quern_nccl_enqueue(struct quern_membership *member, const struct quern_nccl_call *call) {
+    struct quern_nccl_rank *rank = quern_nccl_rank_of(member);
+    const uint32_t tag = quern_make_tag(call->collective, QUERN_PHASE_NONE, quern_members_digest(call->set->words));
+    CUgraph graph;
+    quern_status status = quern_nccl_find_graph(member, call->stream, &graph);
+    if (status == QUERN_OK) status = take_room(rank, !graph);
+    if (status != QUERN_OK) return status;
+    rank->calls += call->set->count == member->ranks && !call->goes_on;
+    report(rank, tag);
+    status = graph ? capture_next(rank, call, tag, graph) : enqueue_next(rank, call, tag);
+    if (status != QUERN_OK) quern_nccl_abort(rank);
+    pthread_mutex_unlock(&rank->lock);
+    return status;
 }
 
 /* ---- the end ---- */
@@ -188,13 +210,13 @@ quern_status quern_nccl_refuse_capture(const struct quern_membership *member) {
 static void end_communicator(struct quern_nccl_rank *rank) {
     const int64_t began = quern_now(), limit = quern_nccl_limit(PATIENCE_AT_THE_END);
     bool is_ready = false;
-    if (!rank->comm) return;
+    if (!rank->comm || quern_nccl_count_captured(rank)) return;  /* it would wait for the graphs */
     const bool is_sound = __atomic_load_n(&rank->member->segment->poison, __ATOMIC_ACQUIRE) == 0 && rank->first == rank->next;
     ncclResult_t state = is_sound ? rank->nccl->finalize(rank->comm) : ncclInternalError;
     while ((state == ncclSuccess || state == ncclInProgress) && !is_ready && quern_now() - began < limit) {
         if (rank->nccl->async_error(rank->comm, &state) != ncclSuccess) break;
         is_ready = state == ncclSuccess;
-        if (!is_ready) nap(quern_now() - began);
+        if (!is_ready) quern_nccl_nap(quern_now() - began);
     }
     if (is_ready) rank->nccl->destroy(rank->comm);
     else rank->nccl->abort(rank->comm);
@@ -209,6 +231,7 @@ void quern_nccl_free_rank(struct quern_membership *member) {
     quern_nccl_stop_watcher(rank);
     quern_nccl_end_pairs(rank);
     end_communicator(rank);
+    quern_nccl_free_captures(rank);
     free_objects(rank);
     pthread_mutex_destroy(&rank->lock);
     quern_cuda_rank_of(member)->nccl = NULL;

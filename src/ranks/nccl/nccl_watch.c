@@ -33,22 +33,22 @@ static quern_status look_at_oldest(struct quern_nccl_rank *rank, struct quern_nc
     if (!operation->began && has_passed(rank, operation->begun, &status)) operation->began = now;
     if (!operation->began || status != QUERN_OK) return status;
     const struct quern_nccl_wait wait = {"an operation of NCCL", &operation->set, operation->began, operation->limit,
-                                         operation->tag, operation->number};
+                                         operation->tag, operation->number, false};
     if (now - operation->began > GRACE) status = quern_nccl_check_gone(rank->member, &wait);
     return status == QUERN_OK ? quern_nccl_check_limit(rank->member, &wait, now) : status;
 }
 
 /* Whether this rank waits for others, for the report and the other ranks. */
-static void tell_wait(const struct quern_nccl_rank *rank) {
+static void tell_wait(const struct quern_nccl_rank *rank, bool in_graph) {
     struct quern_segment_rank *mine = &rank->member->segment->rank[rank->member->rank];
-    const bool waits = rank->first != rank->next && rank->operations[rank->first % QUERN_NCCL_PENDING].began;
+    const bool waits = in_graph || (rank->first != rank->next && rank->operations[rank->first % QUERN_NCCL_PENDING].began);
     if (waits == (__atomic_load_n(&mine->asleep_in_meeting, __ATOMIC_RELAXED) != 0)) return;
     if (waits) __atomic_store_n(&mine->since, quern_now(), __ATOMIC_RELAXED);
     __atomic_store_n(&mine->asleep_in_meeting, waits, __ATOMIC_RELAXED);
 }
 
 /* With the lock and the context. */
-static quern_status look(struct quern_nccl_rank *rank) {
+static quern_status look(struct quern_nccl_rank *rank, bool *in_graph) {
     bool is_ready;
     quern_status status = quern_check_poison(rank->member);
     while (status == QUERN_OK && rank->first != rank->next) {
@@ -57,6 +57,7 @@ static quern_status look(struct quern_nccl_rank *rank) {
         rank->first++;
     }
     if (status == QUERN_OK) status = quern_nccl_ask(rank, "an operation of NCCL", &is_ready);
+    if (status == QUERN_OK) status = quern_nccl_look_at_captured(rank, in_graph);
     if (status != QUERN_OK || rank->first == rank->next) return status;
     return look_at_oldest(rank, &rank->operations[rank->first % QUERN_NCCL_PENDING]);
 }
@@ -66,8 +67,9 @@ static void visit_group(struct quern_nccl_rank *rank) {
     struct quern_cuda_visit visit;
     if (pthread_mutex_trylock(&rank->lock)) return;
     const CUresult error = quern_cuda_begin_visit(&visit, rank->member->device->context);
-    if (rank->comm && error == CUDA_SUCCESS && look(rank) != QUERN_OK) quern_nccl_abort(rank);
-    tell_wait(rank);
+    bool in_graph = false;
+    if (rank->comm && error == CUDA_SUCCESS && look(rank, &in_graph) != QUERN_OK) quern_nccl_abort(rank);
+    tell_wait(rank, in_graph);
     quern_cuda_end_visit(&visit);
     pthread_mutex_unlock(&rank->lock);
 }

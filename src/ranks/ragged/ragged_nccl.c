@@ -192,9 +192,8 @@ static quern_status run_plan(const struct plan *plan, CUstream stream) {
     struct quern_cuda_entry entry;
     quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
-    if (entry.capturing) {
-        status = quern_nccl_refuse_capture(member);
-    } else {
+    if (entry.capturing) status = quern_nccl_check_capture(member);
+    if (status == QUERN_OK) {
         const CUresult error = quern_cuda_stay(member, &entry);
         status = error == CUDA_SUCCESS ? enqueue(plan, stream) : quern_cuda_rank_fail(member, error, "cuCtxPushCurrent");
     }
@@ -281,7 +280,9 @@ static quern_status enter(struct quern_ragged_call *call, char *storage, CUstrea
     struct quern_cuda_entry entry;
     quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
-    if (entry.capturing) status = quern_nccl_refuse_capture(member);
+    if (entry.capturing)
+        status = quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: over NCCL a call reads its "
+                            "metadata on the host, which a replay cannot do: expected a plan", member->label);
     else if (call->metadata_on_device) status = bring_metadata(call, storage, &entry, stream);
     const quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
