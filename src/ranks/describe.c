@@ -24,6 +24,7 @@ static const char *const collective_names[QUERN_COLLECTIVES] = {
     [QUERN_IN_RAGGED_SIZES] = "quern_ragged_sizes",
     [QUERN_IN_QUANTIZE_CHUNKS] = "quern_quantize_chunks",
     [QUERN_IN_CHUNK_WAIT] = "quern_chunk_wait",
+    [QUERN_IN_TRANSFER] = "quern_transfer_start",
 };
 
 static const char *const phase_names[QUERN_PHASES] = {

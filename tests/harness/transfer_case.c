@@ -1,6 +1,7 @@
 /* Random lists of transfers: made, run and compared.  transfer_case.h documents the functions. */
 #include "harness/transfer_case.h"
 
+#include "harness/nccl_side.h"
 #include "harness/random.h"
 
 enum { MOST_LISTS = 4, GUARD = 16 };
@@ -158,12 +159,24 @@ static struct list *nth(struct bench *bench, const struct transfer_choice *choic
     return &bench->list[(first + place) % choice->lists];
 }
 
+/* The place of a rank over NCCL is its side. */
+static void start(struct bench *bench, const struct transfer_choice *choice, quern_transfer *transfer) {
+    const struct nccl_side *side = bench->place->user;
+    if (choice->captures) nccl_begin_capture(side);
+    rank_ok(bench->rank, quern_transfer_start(transfer, bench->place->stream));
+    if (!choice->captures) return;
+    void *graph = nccl_take_graph(side);
+    nccl_launch_graph(side, graph);
+    nccl_end_graph(side, graph);
+    cuda_ok(side, stream_synchronize(side->stream));
+}
+
 static void run_round(struct bench *bench, quern_group *group, const struct transfer_choice *choice, uint64_t round) {
     struct rank *rank = bench->rank;
     void *stream = bench->place->stream;
     for (int i = 0; i < choice->lists; i++) fill(bench, &bench->list[i], round);
     if (choice->batch) rank_ok(rank, quern_transfer_begin(group));
-    for (int i = 0; i < choice->lists; i++) rank_ok(rank, quern_transfer_start(nth(bench, choice, round, i)->transfer, stream));
+    for (int i = 0; i < choice->lists; i++) start(bench, choice, nth(bench, choice, round, i)->transfer);
     if (choice->batch) rank_ok(rank, quern_transfer_end(group));
     if (choice->busy && random_below(bench->seed, 500 + round * 64 + (uint64_t)rank->rank, 2)) rank_sleep(1e-3);
     if (choice->busy) rank_ok(rank, quern_barrier(group, NULL, stream));

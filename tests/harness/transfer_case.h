@@ -26,6 +26,7 @@ struct transfer_choice {
     int rounds;       /* starts of each list */
     bool batch;       /* the starts of a round are between quern_transfer_begin and _end */
     bool busy;        /* barriers and sleeps between the starts and the waits */
+    bool captures;    /* over NCCL: each start is in a graph of its own, which is launched once */
     const struct transfer_place *place;  /* NULL: the host's memory */
 };
 

@@ -1,6 +1,6 @@
 /*
- * Barriers, collectives and plans of GPU ranks of several hosts in CUDA graphs, over the stand-in for NCCL: their bits, the bounds of
- * launches that the library does not see, and the end of a group whose calls graphs have.
+ * Barriers, collectives, plans and transfers of GPU ranks of several hosts in CUDA graphs, over the stand-in for NCCL: their bits, the
+ * bounds of launches that the library does not see, and the end of a group whose calls graphs have.
  *
  * Runs on: one emulated.
  */
@@ -8,6 +8,7 @@
 #include "harness/collective_case.h"
 #include "harness/cuda.h"
 #include "harness/device.h"
+#include "harness/gpu_transfer.h"
 #include "harness/ragged_case.h"
 #include "ranks/nccl/nccl.h"
 
@@ -226,4 +227,178 @@ TEST_SIDE(nccl_graphs, graphs_have_so_many_calls, .kind = RANK_THREADS, .count =
         nccl_end_capture(side);
         while (quern_nccl_count_captured(quern_nccl_rank_of(rank_member_of(rank, side->group)))) sched_yield();
     }
+}
+
+/* ---- transfers ---- */
+
+enum { KEY = 7, BYTES = 5000 };
+#define TWO_HOSTS .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = ""
+
+static quern_status run_lists(struct rank *rank) {
+    struct gpu_end end;
+    gpu_end_open(&end, rank, GPU_PRIVATE);
+    const struct transfer_choice choice = {.lists = 1, .items = 20, .largest = 70000, .rounds = 3, .captures = true,
+                                           .place = &end.place};
+    for (uint64_t seed = 0; seed < 4; seed++) transfer_run_case(rank, end.side.group, 800 + seed, &choice);
+    rank_line_up(rank);
+    return gpu_end_close(&end);
+}
+
+/* Items to several ranks, to this one and of no bytes. */
+Test(nccl_graphs, random_lists) {
+    static const int shapes[][2] = {{2, 2}, {2, 3}, {4, 4}};
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        check_ranks(.kind = RANK_BOTH, .hosts = shapes[i][0], .count = shapes[i][1], .function = run_lists, .nccl = "");
+}
+
+static void *capture_pair(struct gpu_pair *gpu) {
+    nccl_begin_capture(&gpu->end.side);
+    rank_ok(gpu->end.side.rank, quern_transfer_start(gpu->pair.transfer, gpu->end.side.stream));
+    return nccl_take_graph(&gpu->end.side);
+}
+
+/* Launches with other data, and starts outside of graphs between them. */
+TEST_GPU_PAIR(nccl_graphs, launches_of_a_transfer, TWO_HOSTS) {
+    transfer_pair_prepare(&gpu->pair, KEY);
+    void *graph = capture_pair(gpu);
+    for (int round = 1; round <= 4; round++) {
+        transfer_pair_fill(&gpu->pair, round);
+        nccl_launch_graph(&gpu->end.side, graph);
+        cuda_ok(&gpu->end.side, stream_synchronize(gpu->end.side.stream));
+        transfer_pair_compare(&gpu->pair, round);
+        if (round % 2) transfer_pair_round(&gpu->pair, 10 + round);
+    }
+    transfer_pair_destroy(&gpu->pair);
+    nccl_launch_graph(&gpu->end.side, graph);  /* the graph has what it needs */
+    cuda_ok(&gpu->end.side, stream_synchronize(gpu->end.side.stream));
+    nccl_end_graph(&gpu->end.side, graph);
+    rank_line_up(rank);
+}
+
+/* A step of a pipeline of three stages: each hands on what it gets. */
+TEST_GPU_END(nccl_graphs, a_pipeline_is_launched_many_times, .kind = RANK_PROCESSES, .count = 3, .hosts = 3, .nccl = "") {
+    enum { STEPS = 6 };
+    struct nccl_side *side = &end->side;
+    uint32_t *word = nccl_allocate(side, sizeof *word), *seen = nccl_allocate(side, STEPS * sizeof *seen);
+    const quern_transfer_item in = transfer_item(1, rank->rank - 1, 0, word, sizeof *word);
+    const quern_transfer_item out = transfer_item(0, rank->rank + 1, 0, word, sizeof *word);
+    quern_transfer *from = transfer_prepare(rank, side->group, (uint64_t)rank->rank, &in, rank->rank > 0);
+    quern_transfer *to = transfer_prepare(rank, side->group, (uint64_t)rank->rank + 1, &out, rank->rank < 2);
+    nccl_begin_capture(side);
+    rank_ok(rank, quern_transfer_start(from, side->stream));
+    rank_ok(rank, quern_transfer_start(to, side->stream));
+    void *graph = nccl_take_graph(side);
+    for (int step = 0; step < STEPS; step++) {
+        if (!rank->rank) nccl_put(side, word, &(uint32_t){(uint32_t)(100 + step)}, sizeof *word);
+        nccl_launch_graph(side, graph);
+        cuda_ok(side, copy_on_device_async((uintptr_t)&seen[step], (uintptr_t)word, sizeof *word, side->stream));
+    }
+    cuda_ok(side, stream_synchronize(side->stream));
+    for (int step = 0; step < STEPS; step++)
+        rank_check(rank, seen[step] == (uint32_t)(100 + step), "step %d has %u", step, seen[step]);
+    nccl_end_graph(side, graph);
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(from));
+    rank_ok(rank, quern_transfer_destroy(to));
+    nccl_release(side, word);
+    nccl_release(side, seen);
+}
+
+/* One rank captures and the other one does not; then both do. */
+TEST_GPU_PAIR(nccl_graphs, both_ranks_capture_a_transfer, TWO_HOSTS) {
+    transfer_pair_prepare(&gpu->pair, KEY);
+    if (rank->rank) nccl_begin_capture(&gpu->end.side);
+    rank_refused(rank, transfer_pair_run(&gpu->pair, 0), QUERN_PEER_MISMATCH,
+                 "rank 1 starts the transfer on a stream that is being captured, and rank 0 on one that is not");
+    if (rank->rank) nccl_end_capture(&gpu->end.side);
+    transfer_pair_destroy(&gpu->pair);
+    transfer_pair_prepare(&gpu->pair, KEY);
+    nccl_end_graph(&gpu->end.side, capture_pair(gpu));
+    transfer_pair_round(&gpu->pair, 1);
+    rank_line_up(rank);
+}
+
+TEST_GPU_PAIR(nccl_graphs, no_batch_is_captured, TWO_HOSTS) {
+    transfer_pair_prepare(&gpu->pair, KEY);
+    nccl_begin_capture(&gpu->end.side);
+    rank_ok(rank, quern_transfer_begin(gpu->end.side.group));
+    rank_refused(rank, quern_transfer_start(gpu->pair.transfer, gpu->end.side.stream), QUERN_NOT_SUPPORTED, "but one list");
+    rank_ok(rank, quern_transfer_end(gpu->end.side.group));
+    nccl_end_capture(&gpu->end.side);
+    transfer_pair_round(&gpu->pair, 1);
+    rank_line_up(rank);
+}
+
+/* Rank 1 does not start the transfer: rank 0 waits as long as its limit. */
+TEST_GPU_PAIR(nccl_graphs, a_capture_waits_for_the_other_rank_within_its_limit, TWO_HOSTS) {
+    struct nccl_side *side = &gpu->end.side;
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 0, gpu->pair.in, BYTES);
+    const quern_transfer_args args = TRANSFER_ARGS(.items = &item, .item_count = 1, .key = KEY, .timeout = rank->rank ? 0 : 0.5);
+    quern_transfer *transfer;
+    rank_ok(rank, quern_transfer_prepare(side->group, &args, &transfer));
+    if (!rank->rank) {
+        nccl_begin_capture(side);
+        rank_refused(rank, quern_transfer_start(transfer, side->stream), QUERN_PEER_TIMEOUT, "rank 1");
+        nccl_end_capture(side);
+    }
+    rank_line_up(rank);
+    if (rank->rank) rank_refused(rank, transfer_run(transfer, side->stream, 0), QUERN_PEER_TIMEOUT, "rank 1");
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    transfer_pair_exchange(&gpu->pair, KEY + 1, 2);
+    rank_line_up(rank);
+}
+
+static const struct failure transfer_failures[] = {
+    {"run:hang~2@1", LAUNCHES_TOO, QUERN_PEER_TIMEOUT, "an operation of NCCL in a graph", 4},
+    {"", IS_LATE, QUERN_PEER_TIMEOUT, "an operation of NCCL in a graph: rank 1 (process", 4},
+    {"", ENDS, QUERN_PEER_LOST, "rank 1 (process", RANK_LIMIT},
+    {"run:fail=6~2@0", LAUNCHES_TOO, QUERN_PEER_LOST, "remote process exited", RANK_LIMIT},
+};
+
+static quern_status fail_in_a_transfer(struct rank *rank) {
+    const struct failure *failure = rank->user;
+    const bool is_1 = rank->rank == 1;
+    struct gpu_end end;
+    gpu_end_open(&end, rank, GPU_PRIVATE);
+    void *memory = nccl_allocate(&end.side, 2 * BYTES);
+    const quern_transfer_item items[] = {transfer_item(0, !is_1, 0, memory, BYTES),
+                                         transfer_item(1, !is_1, 0, (char *)memory + BYTES, BYTES)};
+    const quern_transfer_args args = TRANSFER_ARGS(.items = items, .item_count = 2, .key = KEY, .timeout = failure->limit);
+    quern_transfer *transfer;
+    rank_ok(rank, quern_transfer_prepare(end.side.group, &args, &transfer));
+    nccl_begin_capture(&end.side);
+    rank_ok(rank, quern_transfer_start(transfer, end.side.stream));
+    void *graph = nccl_take_graph(&end.side);
+    rank_line_up(rank);
+    if (is_1 && failure->rank_1 == ENDS) kill(getpid(), SIGKILL);
+    if (!is_1 || failure->rank_1 == LAUNCHES_TOO) nccl_launch_graph(&end.side, graph);
+    rank_refused(rank, nccl_await_status(&end.side, RANK_SOON), failure->status, failure->detail);
+    cuda_ok(&end.side, stream_synchronize(end.side.stream));
+    nccl_end_graph(&end.side, graph);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    nccl_release(&end.side, memory);
+    return gpu_end_close(&end);
+}
+
+Test(nccl_graphs, transfers_have_bounds) {
+    for (size_t i = 0; i < COUNT(transfer_failures); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = fail_in_a_transfer, .user = &transfer_failures[i],
+                    .nccl = transfer_failures[i].settings, .may_die = transfer_failures[i].rank_1 == ENDS ? 1 << 1 : 0);
+}
+
+/* A transfer outside of graphs that is cancelled while NCCL hangs takes its communicator with it, which a graph needs, too. */
+TEST_GPU_PAIR(nccl_graphs, a_graph_does_not_outlive_its_communicator, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
+              .nccl = "run:hang!2@1#2") {
+    transfer_pair_prepare(&gpu->pair, KEY);
+    void *graph = capture_pair(gpu);
+    const long groups = nccl_ask("quern_standin_groups");
+    int32_t done;
+    rank_ok(rank, quern_transfer_start(gpu->pair.transfer, gpu->end.side.stream));
+    while (nccl_ask("quern_standin_groups") == groups) rank_ok(rank, quern_transfer_test(gpu->pair.transfer, &done));
+    rank_line_up(rank);
+    if (!rank->rank) rank_ok(rank, quern_transfer_cancel(gpu->pair.transfer, "the test's reason"));
+    rank_refused(rank, quern_transfer_wait(gpu->pair.transfer, 0), QUERN_GROUP_ABORTED, "the test's reason");
+    rank_refused(rank, nccl_await_status(&gpu->end.side, RANK_SOON), QUERN_GROUP_ABORTED, "which graphs have, too");
+    nccl_end_graph(&gpu->end.side, graph);
+    rank_line_up(rank);
 }

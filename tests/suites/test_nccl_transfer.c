@@ -215,15 +215,6 @@ TEST_GPU_PAIR(nccl_transfer, a_stream_that_the_engine_destroys, TWO_HOSTS) {
     rank_line_up(rank);
 }
 
-TEST_GPU_PAIR(nccl_transfer, a_capture_is_refused, TWO_HOSTS) {
-    transfer_pair_prepare(&gpu->pair, KEY);
-    nccl_begin_capture(&gpu->end.side);
-    rank_refused(rank, transfer_pair_run(&gpu->pair, 0), QUERN_NOT_SUPPORTED, "the stream is being captured");
-    nccl_end_capture(&gpu->end.side);
-    transfer_pair_round(&gpu->pair, 1);
-    rank_line_up(rank);
-}
-
 /* A stream of another GPU. */
 TEST_GPU_PAIR(nccl_transfer, a_stream_of_another_gpu, TWO_HOSTS) {
     quern_device *other;

@@ -180,6 +180,11 @@ struct quern_nccl_pair {
     struct quern_nccl_comm comm;
     enum quern_nccl_phase phase;
     CUstream stream;
+    CUstream branch;                     /* for graphs: beside the engine's stream while that is captured.  NULL: not needed so far */
+    CUstream target;                     /* of what is under way: one of these two */
+    CUstream origin;                     /* of the latter: the engine's stream */
+    struct quern_nccl_captured *captured;  /* the latter; NULL: the former */
+    int graphs;                          /* atomic: transfers that graphs have */
     CUevent ended;                       /* recorded behind what is enqueued */
     const struct quern_nccl_item *items; /* what is enqueued: [0, done) of [count) so far */
     int64_t count, done;
@@ -203,11 +208,23 @@ quern_status quern_nccl_let_pair_wait(struct quern_nccl_pair *pair, CUevent even
 /* Of READY: begins to enqueue a list, which lives until all has ended. */
 void quern_nccl_send_pair(struct quern_nccl_pair *pair, const struct quern_nccl_item *items, int64_t count);
 
+/*
+ * The same into the graph of a stream, behind this event and beside what else is: it is READY when the graph has the list.  A launch
+ * waits for the other rank as long as the timeout.
+ */
+struct quern_nccl_place {
+    CUstream stream;
+    CUevent event;
+    double timeout;
+};
+void quern_nccl_capture_pair(struct quern_nccl_pair *pair, const struct quern_nccl_item *items, int64_t count,
+                             const struct quern_nccl_place *place);
+
 /* Goes on with what is under way, and returns where it is. */
 enum quern_nccl_phase quern_nccl_ask_pair(struct quern_nccl_pair *pair);
 
-/* Aborts the communicator, if there is one.  On return it moves nothing any more, and the phase is NONE. */
-void quern_nccl_reset_pair(struct quern_nccl_pair *pair);
+/* Aborts the communicator, if there is one, for this reason.  On return it moves nothing any more, and the phase is NONE. */
+void quern_nccl_reset_pair(struct quern_nccl_pair *pair, quern_status status, const char *reason);
 
 /* For the watcher, with the rank's context: aborts what can never end. */
 void quern_nccl_watch_pairs(struct quern_nccl_rank *rank);
@@ -249,6 +266,7 @@ enum { QUERN_NCCL_CAPTURED = 4096 };     /* calls that graphs may have at once *
 
 struct quern_nccl_captured {
     struct quern_nccl_captures *all;
+    struct quern_nccl_pair *pair;        /* of a transfer; NULL: of a call of the group */
     struct quern_nccl_operation operation;
     uint32_t seen;                       /* its number, when the watcher looked last */
     int is_kept;                         /* atomic: by a graph */
@@ -277,8 +295,12 @@ quern_status quern_nccl_find_graph(const struct quern_membership *member, CUstre
 /* Before a rank agrees to a call on a captured stream.  QUERN_OUT_OF_MEMORY: graphs have as many as can be. */
 quern_status quern_nccl_check_capture(const struct quern_membership *member);
 
-/* With the lock: an operation that lives as long as the graph, and all that is made of it. */
-quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, struct quern_nccl_captured **captured);
+/*
+ * An operation that lives as long as the graph, and all that is made of it; what it is comes from `like`.  With the lock of the rank;
+ * of a pair with its lock, too.
+ */
+quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, struct quern_nccl_pair *pair,
+                                const struct quern_nccl_operation *like, struct quern_nccl_captured **captured);
 
 /* Before the operation and behind it. */
 quern_status quern_nccl_count_step(const struct quern_nccl_captured *captured, CUstream stream);
@@ -289,8 +311,8 @@ quern_status quern_nccl_look_at_captured(struct quern_nccl_rank *rank, bool *any
 /* Before the end of a group.  QUERN_INVALID_ARGUMENT: graphs still have calls of it. */
 quern_status quern_nccl_await_graphs(const struct quern_membership *member);
 
-/* ncclCommAbort on a thread of its own: it returns only when no graph has work of the communicator.  False: there is no thread. */
-bool quern_nccl_abort_beside(const struct quern_nccl *nccl, ncclComm_t comm);
+/* ncclCommAbort, which returns only when no graph has work of the communicator: while graphs have some, on a thread of its own. */
+void quern_nccl_abort_comm(const struct quern_nccl_rank *rank, ncclComm_t comm);
 
 /* ---- nccl_watch.c: the thread that bounds what a rank has enqueued over NCCL ---- */
 

@@ -34,7 +34,7 @@ static bool is_behind(const struct quern_membership *member, const struct quern_
     const struct quern_segment_rank *place = &member->segment->rank[rank];
     const int32_t ahead = (int32_t)(__atomic_load_n(&place->meetings, __ATOMIC_RELAXED) - wait->number);
     const bool differs = __atomic_load_n(&place->tag, __ATOMIC_RELAXED) != wait->tag;
-    *in_other_call = differs && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
+    *in_other_call = differs && !wait->is_replay && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
     if (wait->is_replay) return differs || !__atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
     return wait->set->count == member->ranks ? ahead < 0 || (ahead == 0 && differs) : differs;
 }
@@ -98,6 +98,5 @@ quern_status quern_nccl_ask(const struct quern_nccl_rank *rank, const char *what
 void quern_nccl_abort(struct quern_nccl_rank *rank) {
     const ncclComm_t comm = rank->comm;
     rank->comm = NULL;
-    if (!comm || (quern_nccl_count_captured(rank) && quern_nccl_abort_beside(rank->nccl, comm))) return;
-    rank->nccl->abort(comm);
+    if (comm) quern_nccl_abort_comm(rank, comm);
 }

@@ -1,6 +1,7 @@
 /*
  * The operations of NCCL in graphs.  The library does not see that a graph is launched, so a kernel before and one behind each
  * operation count in pinned memory: the number is odd while the operation runs.  The watcher reads the numbers and bounds the waits.
+ * Called where operations are enqueued (nccl_rank.c, nccl_pair.c), by the watcher, and at the end of a group.
  *
  * A graph keeps its operations by user objects of CUDA, as NCCL keeps its communicator: ncclCommAbort and ncclCommDestroy return when
  * no graph has work of the communicator any more.
@@ -90,6 +91,7 @@ quern_status quern_nccl_check_capture(const struct quern_membership *member) {
 static void forget(void *data) {
     struct quern_nccl_captured *captured = data;
     struct quern_nccl_captures *all = captured->all;
+    if (captured->pair) __atomic_sub_fetch(&captured->pair->graphs, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&captured->is_kept, 0, __ATOMIC_RELEASE);
     __atomic_sub_fetch(&all->kept, 1, __ATOMIC_RELEASE);
 }
@@ -98,6 +100,7 @@ static CUresult keep(struct quern_nccl_captured *captured, CUgraph graph) {
     const struct quern_cuda *cuda = quern_cuda_rank_of(captured->all->rank->member)->cuda;
     CUuserObject object;
     captured->is_kept = 1;
+    if (captured->pair) __atomic_add_fetch(&captured->pair->graphs, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&captured->all->kept, 1, __ATOMIC_RELAXED);
     CUresult error = cuda->user_object_create(&object, captured, forget, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     if (error != CUDA_SUCCESS) {
@@ -109,7 +112,8 @@ static CUresult keep(struct quern_nccl_captured *captured, CUgraph graph) {
     return error;
 }
 
-quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, struct quern_nccl_captured **captured) {
+quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, struct quern_nccl_pair *pair,
+                                const struct quern_nccl_operation *like, struct quern_nccl_captured **captured) {
     struct quern_nccl_captures *all = rank->captures;
     int i = 0;
     while (i < QUERN_NCCL_CAPTURED && __atomic_load_n(&all->captured[i].is_kept, __ATOMIC_ACQUIRE)) i++;
@@ -117,6 +121,8 @@ quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, str
     if (i >= all->used) all->used = i + 1;
     *captured = &all->captured[i];
     (*captured)->all = all;
+    (*captured)->pair = pair;
+    (*captured)->operation = *like;
     const CUresult error = keep(*captured, graph);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(rank->member, error, "cuGraphRetainUserObject");
 }
@@ -199,7 +205,8 @@ static void stay_loaded(void) {
     if (dladdr((void *)&quern_nccl_open, &info)) dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-bool quern_nccl_abort_beside(const struct quern_nccl *nccl, ncclComm_t comm) {
+/* False: there is no thread. */
+static bool abort_beside(const struct quern_nccl *nccl, ncclComm_t comm) {
     struct abortion *abortion = malloc(sizeof *abortion);
     pthread_t thread;
     if (!abortion) return false;
@@ -211,4 +218,8 @@ bool quern_nccl_abort_beside(const struct quern_nccl *nccl, ncclComm_t comm) {
     }
     pthread_detach(thread);
     return true;
+}
+
+void quern_nccl_abort_comm(const struct quern_nccl_rank *rank, ncclComm_t comm) {
+    if (!quern_nccl_count_captured(rank) || !abort_beside(rank->nccl, comm)) rank->nccl->abort(comm);
 }

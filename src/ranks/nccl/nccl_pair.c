@@ -19,6 +19,9 @@ static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
 
 /* ---- breaking: with the lock ---- */
 
+static bool is_in_graphs(const struct quern_nccl_pair *pair) { return __atomic_load_n(&pair->graphs, __ATOMIC_ACQUIRE) > 0; }
+
+/* A launch of a graph would not notice that it moves nothing, so then the group is poisoned. */
 static void break_pair(struct quern_nccl_pair *pair, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -28,10 +31,13 @@ static void break_pair(struct quern_nccl_pair *pair, quern_status status, const 
     va_start(list, format);
     quern_text_add_list(&text, format, list);
     va_end(list);
-    if (pair->comm.handle) pair->rank->nccl->abort(pair->comm.handle);
+    if (pair->comm.handle) quern_nccl_abort_comm(pair->rank, pair->comm.handle);
     pair->comm.handle = NULL;
     pair->status = status;
     pair->phase = QUERN_NCCL_BROKEN;
+    if (is_in_graphs(pair))
+        quern_poison(pair->rank->member, status, "rank %d has ended what goes to rank %d over NCCL, which graphs have, too: %s",
+                     pair->rank->member->rank, pair->peer, pair->reason);
 }
 
 static void break_by_nccl(struct quern_nccl_pair *pair, ncclResult_t result, const char *what) {
@@ -50,12 +56,16 @@ static void break_by_cuda(struct quern_nccl_pair *pair, CUresult error, const ch
 
 /* ---- making ---- */
 
+static CUresult make_stream(const struct quern_cuda *cuda, CUstream *stream) {
+    int least = 0, greatest = 0;
+    const CUresult error = cuda->stream_priorities(&least, &greatest);
+    return error == CUDA_SUCCESS ? cuda->stream_create_urgent(stream, CU_STREAM_NON_BLOCKING, greatest) : error;
+}
+
 static CUresult make_objects(struct quern_nccl_pair *pair, const struct quern_membership *member) {
     struct quern_cuda_visit visit;
-    int least = 0, greatest = 0;
     CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
-    if (error == CUDA_SUCCESS) error = visit.cuda->stream_priorities(&least, &greatest);
-    if (error == CUDA_SUCCESS) error = visit.cuda->stream_create_urgent(&pair->stream, CU_STREAM_NON_BLOCKING, greatest);
+    if (error == CUDA_SUCCESS) error = make_stream(visit.cuda, &pair->stream);
     if (error == CUDA_SUCCESS) error = visit.cuda->event_create(&pair->ended, CU_EVENT_DISABLE_TIMING);
     quern_cuda_end_visit(&visit);
     return error;
@@ -66,6 +76,7 @@ static void free_pair(struct quern_nccl_pair *pair) {
     if (quern_cuda_begin_visit(&visit, pair->rank->member->device->context) == CUDA_SUCCESS) {
         if (pair->ended) visit.cuda->event_destroy(pair->ended);
         if (pair->stream) visit.cuda->stream_destroy(pair->stream);
+        if (pair->branch) visit.cuda->stream_destroy(pair->branch);
     }
     quern_cuda_end_visit(&visit);
     pthread_mutex_destroy(&pair->lock);
@@ -170,8 +181,8 @@ static bool is_ready(struct quern_nccl_pair *pair, const char *what) {
 static ncclResult_t add(const struct quern_nccl_pair *pair, const struct quern_nccl_item *item) {
     const struct quern_nccl *nccl = pair->rank->nccl;
     const int other = !pair->comm.rank;
-    return item->is_send ? nccl->send(item->memory, item->bytes, ncclUint8, other, pair->comm.handle, pair->stream)
-                         : nccl->receive(item->memory, item->bytes, ncclUint8, other, pair->comm.handle, pair->stream);
+    return item->is_send ? nccl->send(item->memory, item->bytes, ncclUint8, other, pair->comm.handle, pair->target)
+                         : nccl->receive(item->memory, item->bytes, ncclUint8, other, pair->comm.handle, pair->target);
 }
 
 /* Both ends have the same messages in one group. */
@@ -188,13 +199,31 @@ static void begin_window(struct quern_nccl_pair *pair) {
     if (result != ncclSuccess && result != ncclInProgress) break_by_nccl(pair, result, "ncclGroupEnd");
 }
 
-/* NCCL may launch from a thread of its own until it says that the call has ended: the event comes after that. */
+/* A step before or behind what a graph has.  An error breaks the pair. */
+static void count_step(struct quern_nccl_pair *pair) {
+    char reason[sizeof pair->reason];
+    const quern_status status = quern_nccl_count_step(pair->captured, pair->target);
+    if (status == QUERN_OK) return;
+    quern_error_detail(reason, sizeof reason);
+    break_pair(pair, status, "%s", reason);
+}
+
+/* All is enqueued.  What a graph has runs later: the engine's stream goes on behind it. */
+static void end_enqueuing(struct quern_nccl_pair *pair) {
+    const struct quern_cuda *cuda = quern_cuda_rank_of(pair->rank->member)->cuda;
+    pair->phase = pair->captured ? QUERN_NCCL_READY : QUERN_NCCL_RUNNING;
+    if (pair->captured) count_step(pair);
+    if (pair->phase == QUERN_NCCL_BROKEN) return;
+    CUresult error = cuda->event_record(pair->ended, pair->target);
+    if (error == CUDA_SUCCESS && pair->captured) error = cuda->stream_wait_event(pair->origin, pair->ended, 0);
+    if (error != CUDA_SUCCESS) break_by_cuda(pair, error, "cuEventRecord");
+}
+
+/* NCCL may launch from a thread of its own until it says that the call has ended: the last step comes after that. */
 static void go_on_enqueuing(struct quern_nccl_pair *pair) {
     while (is_ready(pair, "ncclGroupEnd")) {
         if (pair->done == pair->count) {
-            const CUresult error = quern_cuda_rank_of(pair->rank->member)->cuda->event_record(pair->ended, pair->stream);
-            pair->phase = QUERN_NCCL_RUNNING;
-            if (error != CUDA_SUCCESS) break_by_cuda(pair, error, "cuEventRecord");
+            end_enqueuing(pair);
             return;
         }
         begin_window(pair);
@@ -223,14 +252,72 @@ quern_status quern_nccl_let_pair_wait(struct quern_nccl_pair *pair, CUevent even
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(pair->rank->member, error, "cuStreamWaitEvent");
 }
 
+static void begin(struct quern_nccl_pair *pair, const struct quern_nccl_item *items, int64_t count, CUstream stream) {
+    pair->items = items;
+    pair->count = count;
+    pair->done = 0;
+    pair->target = stream;
+    pair->captured = NULL;
+    pair->phase = QUERN_NCCL_ENQUEUING;
+}
+
 void quern_nccl_send_pair(struct quern_nccl_pair *pair, const struct quern_nccl_item *items, int64_t count) {
     pthread_mutex_lock(&pair->lock);
-    if (pair->phase == QUERN_NCCL_READY) {
-        pair->items = items;
-        pair->count = count;
-        pair->done = 0;
-        pair->phase = QUERN_NCCL_ENQUEUING;
+    if (pair->phase == QUERN_NCCL_READY) begin(pair, items, count, pair->stream);
+    pthread_mutex_unlock(&pair->lock);
+    quern_nccl_ask_pair(pair);
+}
+
+/* A branch of the graph for each pair: the pairs of a rank must not wait for each other, whose order is another one on each rank. */
+static CUresult begin_branch(struct quern_nccl_pair *pair, const struct quern_nccl_place *place) {
+    const struct quern_cuda *cuda = quern_cuda_rank_of(pair->rank->member)->cuda;
+    CUresult error = pair->branch ? CUDA_SUCCESS : make_stream(cuda, &pair->branch);
+    pair->origin = place->stream;
+    pair->target = pair->branch;
+    return error == CUDA_SUCCESS ? cuda->stream_wait_event(pair->branch, place->event, 0) : error;
+}
+
+static quern_status begin_capture(struct quern_nccl_pair *pair, const struct quern_nccl_place *place) {
+    struct quern_membership *member = pair->rank->member;
+    struct quern_nccl_operation operation = {.limit = quern_nccl_limit(place->timeout)};
+    CUgraph graph;
+    const CUresult error = begin_branch(pair, place);
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuStreamWaitEvent");
+    quern_set_add(&operation.set, member->rank);
+    quern_set_add(&operation.set, pair->peer);
+    operation.tag = quern_make_tag(QUERN_IN_TRANSFER, QUERN_PHASE_NONE, quern_members_digest(operation.set.words));
+    quern_status status = quern_nccl_find_graph(member, pair->branch, &graph);
+    if (status != QUERN_OK) return status;
+    if (!graph) return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the stream is not captured any more");
+    pthread_mutex_lock(&pair->rank->lock);
+    status = quern_nccl_capture(pair->rank, graph, pair, &operation, &pair->captured);
+    pthread_mutex_unlock(&pair->rank->lock);
+    return status;
+}
+
+/* With the lock and the context. */
+static void capture(struct quern_nccl_pair *pair, const struct quern_nccl_place *place) {
+    char reason[sizeof pair->reason];
+    const quern_status status = begin_capture(pair, place);
+    if (status == QUERN_OK) {
+        count_step(pair);
+        return;
     }
+    quern_error_detail(reason, sizeof reason);
+    break_pair(pair, status, "%s", reason);
+}
+
+void quern_nccl_capture_pair(struct quern_nccl_pair *pair, const struct quern_nccl_item *items, int64_t count,
+                             const struct quern_nccl_place *place) {
+    struct quern_cuda_visit visit;
+    pthread_mutex_lock(&pair->lock);
+    const CUresult error = quern_cuda_begin_visit(&visit, pair->rank->member->device->context);
+    if (pair->phase == QUERN_NCCL_READY) {
+        begin(pair, items, count, NULL);
+        if (error == CUDA_SUCCESS) capture(pair, place);
+        else break_by_cuda(pair, error, "cuCtxPushCurrent");
+    }
+    quern_cuda_end_visit(&visit);
     pthread_mutex_unlock(&pair->lock);
     quern_nccl_ask_pair(pair);
 }
@@ -264,10 +351,10 @@ static void settle(const struct quern_nccl_pair *pair) {
     quern_cuda_end_visit(&visit);
 }
 
-void quern_nccl_reset_pair(struct quern_nccl_pair *pair) {
+void quern_nccl_reset_pair(struct quern_nccl_pair *pair, quern_status status, const char *reason) {
     pthread_mutex_lock(&pair->lock);
     const bool has_run = pair->count > 0 && pair->phase != QUERN_NCCL_NONE;
-    if (pair->phase != QUERN_NCCL_NONE) break_pair(pair, QUERN_GROUP_ABORTED, "reset");
+    if (pair->phase != QUERN_NCCL_NONE) break_pair(pair, status, "%s", reason);
     pair->phase = QUERN_NCCL_NONE;
     pair->count = pair->done = 0;
     pthread_mutex_unlock(&pair->lock);
@@ -276,16 +363,25 @@ void quern_nccl_reset_pair(struct quern_nccl_pair *pair) {
 
 /* ---- watching ---- */
 
+/* True: the group is poisoned, and the pair is broken. */
+static bool break_if_poisoned(struct quern_nccl_pair *pair) {
+    char reason[sizeof pair->reason];
+    const quern_status status = quern_check_poison(pair->rank->member);
+    if (status == QUERN_OK) return false;
+    quern_error_detail(reason, sizeof reason);
+    break_pair(pair, status, "%s", reason);
+    return true;
+}
+
+/* Launches of graphs have their bounds by nccl_captured.c, which poisons the group; NCCL tells of its errors here. */
+static void watch_graphs(struct quern_nccl_pair *pair) {
+    if (!break_if_poisoned(pair)) is_ready(pair, "a transfer in a graph");
+}
+
 static void watch(struct quern_nccl_pair *pair) {
     const struct quern_membership *member = pair->rank->member;
     const int64_t now = quern_now();
-    const quern_status status = quern_check_poison(member);
-    if (status != QUERN_OK) {
-        char reason[sizeof pair->reason];
-        quern_error_detail(reason, sizeof reason);
-        break_pair(pair, status, "%s", reason);
-        return;
-    }
+    if (break_if_poisoned(pair)) return;
     if (!quern_rank_has_gone(member->roster, pair->peer)) return;
     if (!pair->gone_since) pair->gone_since = now;
     if (now - pair->gone_since <= GRACE) return;
@@ -302,6 +398,7 @@ void quern_nccl_watch_pairs(struct quern_nccl_rank *rank) {
         const bool is_under_way = pair->phase == QUERN_NCCL_MAKING || pair->phase == QUERN_NCCL_ENQUEUING ||
                                   pair->phase == QUERN_NCCL_RUNNING;
         if (is_under_way) watch(pair);
+        else if (pair->phase == QUERN_NCCL_READY && is_in_graphs(pair)) watch_graphs(pair);
         pthread_mutex_unlock(&pair->lock);
     }
 }

@@ -164,18 +164,15 @@ static void report(const struct quern_nccl_rank *rank, uint32_t tag) {
     __atomic_store_n(&mine->meetings, rank->calls, __ATOMIC_RELAXED);
 }
 
-static void describe(const struct quern_nccl_rank *rank, const struct quern_nccl_call *call, uint32_t tag,
-                     struct quern_nccl_operation *operation) {
-    operation->limit = quern_nccl_limit(call->timeout);
-    operation->began = 0;
-    operation->tag = tag;
-    operation->number = rank->calls;
-    operation->set = *call->set;
+static struct quern_nccl_operation describe(const struct quern_nccl_rank *rank, const struct quern_nccl_call *call, uint32_t tag) {
+    return (struct quern_nccl_operation){.limit = quern_nccl_limit(call->timeout), .tag = tag, .number = rank->calls,
+                                         .set = *call->set};
 }
 
 static quern_status enqueue_next(struct quern_nccl_rank *rank, const struct quern_nccl_call *call, uint32_t tag) {
-    struct quern_nccl_operation *operation = &rank->operations[rank->next % QUERN_NCCL_PENDING];
-    describe(rank, call, tag, operation);
+    struct quern_nccl_operation *operation = &rank->operations[rank->next % QUERN_NCCL_PENDING], next = describe(rank, call, tag);
+    next.begun = operation->begun, next.ended = operation->ended;
+    *operation = next;
     quern_status status = enqueue(rank, call, operation, NULL);
     if (status == QUERN_OK) rank->next++;
     return status;
@@ -183,10 +180,9 @@ static quern_status enqueue_next(struct quern_nccl_rank *rank, const struct quer
 
 /* The groups of a call follow each other and have one number. */
 static quern_status capture_next(struct quern_nccl_rank *rank, const struct quern_nccl_call *call, uint32_t tag, CUgraph graph) {
-    quern_status status = call->goes_on ? QUERN_OK : quern_nccl_capture(rank, graph, &rank->last_captured);
-    if (status != QUERN_OK) return status;
-    if (!call->goes_on) describe(rank, call, tag, &rank->last_captured->operation);
-    return enqueue(rank, call, &rank->last_captured->operation, rank->last_captured);
+    const struct quern_nccl_operation operation = describe(rank, call, tag);
+    quern_status status = call->goes_on ? QUERN_OK : quern_nccl_capture(rank, graph, NULL, &operation, &rank->last_captured);
+    return status == QUERN_OK ? enqueue(rank, call, &operation, rank->last_captured) : status;
 }
 
 quern_status quern_nccl_enqueue(struct quern_membership *member, const struct quern_nccl_call *call) {

@@ -64,7 +64,7 @@ void quern_free_gpu_streams(struct quern_transfers *all) {
 
 /* ---- the start ---- */
 
-quern_status quern_check_transfer_stream(const struct quern_membership *member, CUstream stream, const char *why) {
+quern_status quern_check_transfer_stream(const struct quern_membership *member, CUstream stream, bool *is_captured) {
     struct quern_cuda_visit visit;
     int is_capturing = 0;
     quern_status status = quern_cuda_check_stream(member, stream);
@@ -72,18 +72,31 @@ quern_status quern_check_transfer_stream(const struct quern_membership *member, 
     CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
     if (error == CUDA_SUCCESS) error = visit.cuda->stream_is_capturing(stream, &is_capturing);
     quern_cuda_end_visit(&visit);
-    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuStreamIsCapturing");
-    if (!is_capturing) return QUERN_OK;
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: %s, which a replay cannot say",
-                      member->label, why);
+    *is_captured = is_capturing;
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(member, error, "cuStreamIsCapturing");
+}
+
+/* A graph can have what goes over NCCL. */
+static quern_status check_capture(struct quern_transfer_data *transfer) {
+    const struct quern_membership *member = transfer->member;
+    if (!quern_nccl_rank_of(member))
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: within a host the receiver copies "
+                          "when both ranks have started a transfer, which a replay cannot say", member->label);
+    if (member->transfers->is_batch)
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: expected no quern_transfer_begin "
+                          "before, but one list for what goes together", member->label);
+    quern_cuda_note_unmarked(quern_cuda_rank_of(member));
+    return quern_nccl_check_capture(member);
 }
 
 quern_status quern_mark_start(struct quern_transfer_data *transfer, void *stream) {
     const struct quern_membership *member = transfer->member;
     struct quern_cuda_visit visit;
     if (!transfer->gpu) return QUERN_OK;
-    transfer->gpu->is_ready = false;
-    quern_status status = quern_check_transfer_stream(member, stream, "a transfer begins when both ranks have started it");
+    quern_status status = quern_check_transfer_stream(member, stream, &transfer->is_captured);
+    if (status == QUERN_OK && transfer->is_captured) status = check_capture(transfer);
+    transfer->gpu->is_ready = transfer->is_captured;
+    transfer->gpu->captured = stream;
     if (status != QUERN_OK) return status;
     CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
     if (error == CUDA_SUCCESS) error = visit.cuda->event_record(transfer->gpu->ready, stream);
@@ -190,14 +203,15 @@ CUresult quern_copy_by_gpu(const struct quern_transfer_data *transfer, const str
 
 static CUresult enqueue_copies(const struct quern_transfer_pair *pair, const struct quern_cuda_visit *visit) {
     const struct quern_transfer_data *transfer = pair->transfer;
-    const CUstream stream = transfer->member->transfers->streams->own;
-    CUresult error = visit->cuda->stream_wait_event(stream, transfer->gpu->ready, 0);
+    const bool is_captured = transfer->is_captured;
+    const CUstream stream = is_captured ? transfer->gpu->captured : transfer->member->transfers->streams->own;
+    CUresult error = is_captured ? CUDA_SUCCESS : visit->cuda->stream_wait_event(stream, transfer->gpu->ready, 0);
     for (int64_t i = 0; i + 1 < pair->count && error == CUDA_SUCCESS; i += 2) {
         const struct quern_transfer_part *from = &pair->parts[i], *to = &pair->parts[i + 1];
         if (!from->bytes) continue;
         error = visit->cuda->copy_on_device_async((uintptr_t)to->memory, (uintptr_t)from->memory, (size_t)from->bytes, stream);
     }
-    return error == CUDA_SUCCESS ? visit->cuda->event_record(transfer->gpu->copied, stream) : error;
+    return error == CUDA_SUCCESS && !is_captured ? visit->cuda->event_record(transfer->gpu->copied, stream) : error;
 }
 
 void quern_copy_own_on_gpu(struct quern_transfer_pair *pair) {
@@ -205,7 +219,8 @@ void quern_copy_own_on_gpu(struct quern_transfer_pair *pair) {
     CUresult error = quern_cuda_begin_visit(&visit, pair->transfer->member->device->context);
     if (error == CUDA_SUCCESS) error = enqueue_copies(pair, &visit);
     quern_cuda_end_visit(&visit);
-    pair->flies = error == CUDA_SUCCESS;
+    pair->flies = error == CUDA_SUCCESS && !pair->transfer->is_captured;
+    pair->in.is_complete = pair->out.is_complete = error == CUDA_SUCCESS && pair->transfer->is_captured;
     if (error != CUDA_SUCCESS) quern_fail_on_gpu(pair->transfer, error, "copying within the rank");
 }
 

@@ -8,6 +8,7 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
+#include "ranks/handles.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -77,7 +78,7 @@ static void break_link(struct quern_transfers *all, struct quern_conn *conn, boo
     struct quern_transfer_data *victims[MOST];
     char text[QUERN_TRANSFER_REASON] = "";
     quern_copy_text(text, reason, sizeof text);
-    quern_nccl_reset_pair(path->nccl);
+    quern_nccl_reset_pair(path->nccl, status, text);
     while (path->waiting) drop_order(path);
     for (int count; (count = list_victims(all, conn, victims, MOST)) > 0;)
         for (int i = 0; i < count; i++) {
@@ -136,8 +137,18 @@ static bool list_items(struct quern_nccl_path *path, int64_t *count) {
 static quern_status wait_for_engine(const struct quern_nccl_path *path) {
     quern_status status = QUERN_OK;
     for (int i = 0; i < path->flying && status == QUERN_OK; i++)
-        status = quern_nccl_let_pair_wait(path->nccl, path->flight[i]->transfer->gpu->ready);
+        if (!path->flight[i]->transfer->is_captured)
+            status = quern_nccl_let_pair_wait(path->nccl, path->flight[i]->transfer->gpu->ready);
     return status;
+}
+
+/* A flight into a graph is one transfer. */
+static void send_flight(struct quern_nccl_path *path, int64_t count) {
+    const struct quern_transfer_data *transfer = path->flight[0]->transfer;
+    struct quern_nccl_place place = {transfer->gpu->captured, transfer->gpu->ready, 0};
+    quern_check_timeout(transfer->member, transfer->timeout, &place.timeout);
+    if (transfer->is_captured) quern_nccl_capture_pair(path->nccl, path->items, count, &place);
+    else quern_nccl_send_pair(path->nccl, path->items, count);
 }
 
 static void take_off(struct quern_transfers *all, struct quern_conn *conn) {
@@ -150,7 +161,7 @@ static void take_off(struct quern_transfers *all, struct quern_conn *conn) {
     }
     const quern_status status = count ? wait_for_engine(path) : QUERN_OK;
     if (status != QUERN_OK) break_by_detail(all, conn, status);
-    else if (count) quern_nccl_send_pair(path->nccl, path->items, count);
+    else if (count) send_flight(path, count);
     else land(path);
 }
 
@@ -158,7 +169,16 @@ static void take_off(struct quern_transfers *all, struct quern_conn *conn) {
 
 static bool is_clear(const struct quern_transfer_pair *pair) {
     return is_started(pair) && pair->is_said && pair->is_agreed && !pair->flies && !pair->is_over && !is_complete(pair) &&
-           pair->other_round == pair->transfer->round;
+           pair->other_round == pair->transfer->round && pair->other_captures == pair->transfer->is_captured;
+}
+
+/* Both ranks capture a transfer, or none. */
+static void check(struct quern_transfer_pair *pair) {
+    struct quern_transfer_data *transfer = pair->transfer;
+    const int rank = transfer->member->rank, peer = pair->conn->peer;
+    if (!is_started(pair) || pair->other_round != transfer->round || pair->other_captures == transfer->is_captured) return;
+    quern_transfer_fail(transfer, QUERN_PEER_MISMATCH, "rank %d starts the transfer on a stream that is being captured, and rank %d "
+                        "on one that is not", transfer->is_captured ? rank : peer, transfer->is_captured ? peer : rank);
 }
 
 /* The one with the lowest key, and with it those that both ranks have started in the same batches. */
@@ -330,7 +350,7 @@ static void hear_forgotten(struct quern_conn *conn, const struct quern_transfer_
     struct quern_nccl_path *path = conn->nccl;
     if (!is_lower(conn)) quern_conn_damaged(conn);
     if (!is_lower(conn) || (uint32_t)head->number != path->generation || path->nccl->phase == QUERN_NCCL_NONE) return;
-    quern_nccl_reset_pair(path->nccl);
+    quern_nccl_reset_pair(path->nccl, QUERN_PEER_LOST, "the other rank has not kept the communicator");
     path->is_said = path->is_heard = false;
     path->is_forgotten = true;
 }
@@ -415,4 +435,4 @@ static void release(struct quern_transfer_pair *pair, quern_status status, const
 
 const struct quern_path quern_nccl_path = {
     .serves = serves, .open = open_path, .close = close_path, .hears = hears, .advance = advance, .is_busy = is_busy,
-    .release = release};
+    .check = check, .release = release};

@@ -180,6 +180,7 @@ void quern_hear_early(struct quern_transfers *all, struct quern_transfer_pair *p
     pair->other = early->instance;
     pair->other_round = early->round;
     pair->other_batch = early->batch;
+    pair->other_captures = early->captures;
     if (!early->is_over) pair->is_agreed = quern_agree_on_lists(pair, early->entries, early->count);
     else end_pair(pair, early->status, early->reason, false);
     drop_early(all, link);
@@ -221,9 +222,11 @@ static void hear_start(struct quern_transfers *all, struct quern_conn *conn, con
     if (pair) {
         pair->other_round = head->round;
         pair->other_batch = (uint32_t)head->number;
+        pair->other_captures = head->number >> 32;
     } else if (early) {
         early->round = head->round;
         early->batch = (uint32_t)head->number;
+        early->captures = head->number >> 32;
     }
 }
 
@@ -316,7 +319,9 @@ void quern_say_start(struct quern_transfer_pair *pair) {
     pair->is_said = true;
     quern_conn_say(pair->conn, (struct quern_transfer_frame){.word = QUERN_WORD_START, .key = transfer->key,
                                                              .instance = transfer->instance, .other = pair->other,
-                                                             .round = transfer->round, .number = transfer->batch}, NULL, 0);
+                                                             .round = transfer->round,
+                                                             .number = (uint64_t)transfer->is_captured << 32 | transfer->batch},
+                   NULL, 0);
 }
 
 void quern_say_batch(struct quern_transfers *all, uint32_t batch, bool begins) {

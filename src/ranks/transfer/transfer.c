@@ -274,7 +274,7 @@ static void begin_pair(struct quern_transfer_pair *pair) {
     pair->is_said = false;
     if (!pair->conn) copy_own(pair);
     else if (pair->is_over) quern_transfer_fail(transfer, pair->status, "%s", pair->reason);
-    else if (!transfer->gpu || (pair->conn->nccl && !waits)) quern_say_start(pair);
+    else if (!transfer->gpu || (pair->conn->nccl && (!waits || transfer->is_captured))) quern_say_start(pair);
 }
 
 /* Without sending: the caller sends for all that begin together. */
@@ -295,6 +295,13 @@ static quern_status check_start(struct quern_transfer_data *transfer) {
     return quern_transfer_status(transfer);
 }
 
+/* The graph has the transfer when the other ranks capture it, too. */
+static quern_status await_capture(struct quern_transfer_data *transfer) {
+    double limit;
+    quern_status status = quern_check_timeout(transfer->member, transfer->timeout, &limit);
+    return status == QUERN_OK ? quern_wait_for_transfer(transfer, limit) : status;
+}
+
 static quern_status start_transfer(struct quern_transfer_data *transfer, void *stream, struct quern_look *look) {
     quern_status status = quern_transfer_poisoned(transfer);
     if (status == QUERN_OK) status = check_start(transfer);
@@ -310,6 +317,7 @@ static quern_status start_transfer(struct quern_transfer_data *transfer, void *s
     status = quern_transfer_status(transfer);
     if (status != QUERN_OK) return status;
     begin(transfer);
+    if (transfer->is_captured) return await_capture(transfer);
     quern_pass_transfers(transfer->member->transfers);
     return quern_transfer_status(transfer);
 }

@@ -64,7 +64,7 @@ enum quern_word {
     QUERN_WORD_HELLO = 1,  /* payload: where the sender's process can be read */
     QUERN_WORD_REACH,      /* number: 1: the sender of this word can read the memory of the other process */
     QUERN_WORD_EAGER,      /* payload: the items that a transfer has with the other rank */
-    QUERN_WORD_START,      /* a transfer is started */
+    QUERN_WORD_START,      /* a transfer is started; number: its batch; bit 32: into a graph */
     QUERN_WORD_DATA,       /* payload: bytes from an offset, the number, in all that goes in this direction */
     QUERN_WORD_DONE,       /* all has come */
     QUERN_WORD_END,        /* the transfer has failed or was destroyed; number: the status; payload: the reason */
@@ -316,6 +316,7 @@ struct quern_transfer_pair {
     int64_t landed;
     int64_t gone_since;               /* the rank is known to have gone; 0: it has not */
     uint32_t other_batch;             /* in which the other rank has started it; 0: alone */
+    bool other_captures;              /* ... into a graph */
     bool is_said;                     /* the start of this round */
     bool flies;                       /* NCCL has it: nccl_path.c; or the copies within the rank are under way: gpu.h */
     quern_release_pair *release;      /* NULL: there is nothing */
@@ -336,6 +337,7 @@ struct quern_transfer_data {
     enum quern_transfer_state state;
     bool is_cancelled;
     uint32_t batch;                   /* in which it was started; 0: alone */
+    bool is_captured;                 /* over NCCL: it was started on a stream that is being captured */
     struct quern_transfer_gpu *gpu;   /* of GPU ranks: gpu.h; else NULL */
     double timeout;
     quern_status status;              /* OVER: with which it has failed ... */
@@ -356,6 +358,7 @@ struct quern_early {
     int peer;
     uint64_t key, round;
     uint32_t instance, batch;
+    bool captures;
     bool is_own;                                 /* a destroyed one of this rank; the fields below are not used */
     int64_t count;
     struct quern_transfer_entry *entries;
@@ -597,6 +600,7 @@ quern_status quern_settle_carrier_path(struct quern_transfers *all, bool is_pois
 
 /* Of a transfer. */
 struct quern_transfer_gpu {
+    CUstream captured; /* the stream of a start that a graph gets */
     CUevent ready;     /* recorded on the engine's stream by quern_transfer_start */
     bool is_ready;     /* ... and known to have passed */
     CUevent copied;    /* behind the copies within the rank */
@@ -613,13 +617,14 @@ void quern_free_gpu(struct quern_transfer_data *transfer);
 void quern_free_gpu_streams(struct quern_transfers *all);
 
 /*
- * What the stream has now comes before the transfer.  The engine may destroy the stream afterwards.
- * Errors: QUERN_NOT_SUPPORTED (it is being captured), QUERN_INVALID_ARGUMENT (of another GPU), QUERN_CUDA_ERROR.
+ * What the stream has now comes before the transfer.  The engine may destroy the stream afterwards, unless it is being captured.
+ * Errors: QUERN_NOT_SUPPORTED (it is being captured, not over NCCL), QUERN_INVALID_ARGUMENT (of another GPU), QUERN_OUT_OF_MEMORY
+ * (graphs have as many calls as can be), QUERN_CUDA_ERROR.
  */
 quern_status quern_mark_start(struct quern_transfer_data *transfer, void *stream);
 
-/* Whether the stream is of the rank's context and not being captured: as above; `why` ends the sentence of the latter. */
-quern_status quern_check_transfer_stream(const struct quern_membership *member, CUstream stream, const char *why);
+/* Whether the stream is of the rank's context, and whether it is being captured. */
+quern_status quern_check_transfer_stream(const struct quern_membership *member, CUstream stream, bool *is_captured);
 
 /* Whether the engine's stream has come to the start.  An error of the device lets the transfer fail. */
 bool quern_gpu_is_ready(struct quern_transfer_data *transfer);
@@ -672,6 +677,9 @@ enum { QUERN_TRANSFER_SLICE = 20000000 };  /* nanoseconds between two looks afte
 /* Looks at the poison, and whether the ranks live for which a started transfer waits; it may fail. */
 void quern_look_after(struct quern_transfer_data *transfer, int64_t now);
 bool quern_is_awaited(const struct quern_transfer_pair *pair);
+
+/* Returns when a transfer is over, within the limit. */
+quern_status quern_wait_for_transfer(struct quern_transfer_data *transfer, double limit);
 
 /* Lets it fail since its limit has ended. */
 void quern_expire_transfer(struct quern_transfer_data *transfer, double waited);

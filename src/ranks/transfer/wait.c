@@ -109,7 +109,7 @@ static void wait_until_complete(struct quern_transfer_data *transfer, double tim
     }
 }
 
-static quern_status wait_for_ranks(struct quern_transfer_data *transfer, double limit) {
+quern_status quern_wait_for_transfer(struct quern_transfer_data *transfer, double limit) {
     struct quern_seen_wait seen;
     if (quern_begin_wait(&seen) && transfer->state == QUERN_TRANSFER_STARTED)
         for (int i = 0; i < transfer->pair_count; i++)
@@ -129,7 +129,7 @@ static quern_status wait_for(quern_transfer *handle, double timeout, struct quer
     quern_begin_transfer_call(transfer->member->transfers);
     status = check_started(transfer);
     if (status == QUERN_OK) quern_show_call(look, NULL, transfer);
-    if (status == QUERN_OK) status = wait_for_ranks(transfer, limit);
+    if (status == QUERN_OK) status = quern_wait_for_transfer(transfer, limit);
     quern_end_transfer_call(transfer->member->transfers, true);
     return status;
 }
@@ -169,9 +169,13 @@ static quern_status check_stream_wait(struct quern_transfer_data *transfer, CUst
     if (!member->transfers->waits)
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s has no threads that move a transfer while a stream waits: "
                           "expected progress = 1 in quern_group_args", member->label);
+    bool is_captured = false;
     quern_status result = check_started(transfer);
     if (result == QUERN_OK) result = quern_cuda_check_default(member, stream);
-    if (result == QUERN_OK) result = quern_check_transfer_stream(member, stream, "a wait is for one start of a transfer");
+    if (result == QUERN_OK) result = quern_check_transfer_stream(member, stream, &is_captured);
+    if (result == QUERN_OK && is_captured)
+        result = quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: a wait is for one start of a "
+                            "transfer, which a replay cannot say", member->label);
     return result == QUERN_OK ? check_status(member, status) : result;
 }
 
