@@ -105,6 +105,13 @@ static void destroy(const struct nccl_side *side, const char *function, void *gr
 
 void nccl_end_capture(const struct nccl_side *side) { destroy(side, "cuGraphDestroy", end_capture(side)); }
 
+void nccl_drop_capture(const struct nccl_side *side) {
+    int (*end)(CUstream, void **);
+    void *graph = NULL;
+    *(void **)&end = nccl_symbol("cuStreamEndCapture");
+    if (end(side->stream, &graph) == CUDA_SUCCESS) destroy(side, "cuGraphDestroy", graph);
+}
+
 void *nccl_take_graph(const struct nccl_side *side) {
     int (*instantiate)(void **, void *, unsigned long long);
     void *graph = end_capture(side), *executable = NULL;

@@ -46,6 +46,7 @@ void nccl_enqueue(const struct nccl_side *side, CUstream stream, void (*function
 /* The side's stream is captured between both; the second one forgets the graph, or returns what can be launched and ended. */
 void nccl_begin_capture(const struct nccl_side *side);
 void nccl_end_capture(const struct nccl_side *side);
+void nccl_drop_capture(const struct nccl_side *side);  /* the former, also if the capture has become invalid */
 void *nccl_take_graph(const struct nccl_side *side);
 void nccl_launch_graph(const struct nccl_side *side, void *executable);
 void nccl_end_graph(const struct nccl_side *side, void *executable);

@@ -124,22 +124,28 @@ static bool was_told(void) {
     return strstr(detail, "rank 1 has entered a call over NCCL and cannot go on: c");
 }
 
-static const enum call waiting[] = {REDUCE, GATHER};
+static const struct waiting {
+    enum call call;
+    bool captures;
+} waiting[] = {{REDUCE, false}, {GATHER, false}, {REDUCE, true}};
 
 /* Every call of the driver that rank 1 makes fails once, each in a group of its own: no rank waits for the limit. */
 TEST_BODY(nccl_failures, calls_of_the_driver, .kind = RANK_PROCESSES, .count = 3, .hosts = 3, RANKS_EACH(waiting), .nccl = "") {
-    enum { OUT_OF_MEMORY = 2, LEAST_CALLS = 12, MOST_CALLS = 60 };
+    enum { OUT_OF_MEMORY = 2, LEAST_CALLS = 12, MOST_CALLS = 80 };
+    const struct waiting *waits = rank->user;
     _Atomic int *is_over = rank->shared;
     int told = 0;
     for (int number = 1; !*is_over; number++) {
         struct rank_bench bench;
         rank_check(rank, number < MOST_CALLS, "%d calls of the driver", number);
         rank_bench_open(&bench, rank, RANK_LIMIT, BENCH_POOL);
+        if (waits->captures) nccl_begin_capture(&bench.side);
         rank_line_up(rank);
         if (rank->rank == 1) cuda_fail_call(number, OUT_OF_MEMORY);
-        quern_status status = make_call(&bench, *(const enum call *)rank->user, RANK_LIMIT);
+        quern_status status = make_call(&bench, waits->call, RANK_LIMIT);
         if (rank->rank == 1) *is_over = status == QUERN_OK;
         cuda_fail_call(0, 0);
+        if (waits->captures) nccl_drop_capture(&bench.side);
         rank_line_up(rank);
         if (status == QUERN_OK && !*is_over) status = nccl_await_status(&bench.side, RANK_SOON);
         told += status != QUERN_OK && was_told();
