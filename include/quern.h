@@ -1433,6 +1433,8 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
  *   - On GPUs a barrier or all-to-all is enqueued and returns.  If its wait expires on the device, or a rank for which it waits is
  *     lost or has left, the kernel records an error and exits normally; the next call on the group, or quern_group_status, returns
  *     the error.  Where a display's watchdog ends long kernels, a wait on the device takes at most 2 seconds.
+ *   - A launch of a graph with calls over NCCL has the limits of its calls.  After a failure it ends at once and moves nothing:
+ *     quern_group_status tells it.
  *   - If an error of the driver ends the CUDA context of a rank, its call returns QUERN_CUDA_ERROR, and the others get
  *     QUERN_PEER_LOST at once, with the driver's text.
  *   - A GPU rank has one block that waits for other ranks.  Groups on the same GPUs therefore run beside each other and beside the
@@ -1644,13 +1646,14 @@ QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count,
 /*
  * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  If operations were captured, or
  * chunks awaited on a stream, it waits for all work of the GPU's context, since that may be pending.  A rank that still waits for this
- * one gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
+ * one gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.  The graphs with calls of the group over
+ * NCCL are destroyed before.
  * After a call that has failed with 3xxx or 4xxx, a carrier that borrows memory may still read the input and write the output of
  * that call.  This takes them back: it cancels the messages and waits for their end, up to a second.  If the carrier does not give
  * one back, it destroys the handle and returns QUERN_PEER_LOST, whose detail names the rank: that memory, and all symmetric memory
  * of this rank, is then the carrier's and stays mapped.
  * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call; if operations were captured and a
- * stream of the context is being captured: the handle stays valid.
+ * stream of the context is being captured, or graphs have calls of the group over NCCL: the handle stays valid.
  */
 QUERN_API quern_status quern_group_destroy(quern_group *group);
 
@@ -1916,7 +1919,7 @@ typedef enum quern_combination {
  * host the error is recorded on the device and poisons the group.
  *
  * On CPUs the call returns when this rank's output is complete and its input may change.  On GPUs it is enqueued, and can be
- * captured into a graph.  Over NCCL it is enqueued when all members have called, and cannot be captured.
+ * captured into a graph.  Over NCCL it is enqueued when all members have called, also into a graph: all members capture it, or none.
  */
 typedef struct quern_collective_args {
     uint32_t size;
@@ -2184,12 +2187,16 @@ QUERN_API void quern_transfer_args_init(quern_transfer_args *args);
 QUERN_API quern_status quern_transfer_prepare(quern_group *group, const quern_transfer_args *args, quern_transfer **transfer);
 
 /*
- * Begins a transfer, also again after it has completed.  Waits for no rank.  Until it is complete, what is sent must not change and
+ * Begins a transfer, also again after it has completed.  Waits for no rank, but for a capture.  Until it is complete, what is sent must not change and
  * what is received must not be used.  On a GPU what the stream has so far comes before; it may be destroyed afterwards, and a later
  * use of the memory needs quern_transfer_wait or _wait_on.  Else the stream is NULL.  Between quern_transfer_begin and _end it begins with the
  * _end.
+ * Over NCCL the stream may be captured: the call returns when the other ranks of the list have captured the transfer, too, within the
+ * limit of the arguments.  The transfer is complete then, and each launch of the graph moves the data, before what follows on the
+ * stream.  The memory lives as long as the graph.
  * Errors: QUERN_INVALID_ARGUMENT if it is under way, or the stream is of another GPU; QUERN_NOT_SUPPORTED if the stream is being
- * captured; the status with which it has failed; QUERN_CUDA_ERROR; 4xxx.
+ * captured, within a host or between quern_transfer_begin and _end; QUERN_OUT_OF_MEMORY if graphs have 4,096 calls of the group;
+ * the status with which it has failed, QUERN_PEER_MISMATCH if another rank does not capture it; QUERN_CUDA_ERROR; 4xxx.
  */
 QUERN_API quern_status quern_transfer_start(quern_transfer *transfer, void *stream);
 

@@ -50,7 +50,10 @@ struct LaunchConfig { unsigned grid[3], block[3], shared; void *stream; LaunchAt
   F(cuStreamCreate, void **, unsigned) F(cuStreamDestroy_v2, void *) F(cuStreamSynchronize, void *) F(cuStreamQuery, void *) \
   F(cuStreamWaitEvent, void *, void *, unsigned) F(cuStreamBeginCapture_v2, void *, int) F(cuStreamEndCapture, void *, void **) \
   F(cuStreamCreateWithPriority, void **, unsigned, int) F(cuStreamGetPriority, void *, int *) \
-  F(cuCtxGetStreamPriorityRange, int *, int *) F(cuStreamIsCapturing, void *, int *) F(cuThreadExchangeStreamCaptureMode, int *) \
+  F(cuCtxGetStreamPriorityRange, int *, int *) F(cuStreamIsCapturing, void *, int *) \
+  F(cuStreamGetCaptureInfo_v2, void *, int *, unsigned long long *, void **, void *const **, size_t *) \
+  F(cuUserObjectCreate, void **, void *, void (*)(void *), unsigned, unsigned) F(cuUserObjectRelease, void *, unsigned) \
+  F(cuGraphRetainUserObject, void *, void *, unsigned, unsigned) F(cuThreadExchangeStreamCaptureMode, int *) \
   F(cuGraphInstantiateWithFlags, void **, void *, unsigned long long) F(cuGraphLaunch, void *, void *) \
   F(cuGraphExecDestroy, void *) F(cuGraphDestroy, void *) \
   F(cuEventCreate, void **, unsigned) F(cuEventDestroy_v2, void *) F(cuEventRecord, void *, void *) F(cuEventQuery, void *) \

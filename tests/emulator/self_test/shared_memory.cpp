@@ -413,6 +413,45 @@ static void test_host_functions() {
   CHECK(host_calls == 5);
 }
 
+// ---- what graphs keep ----
+
+static void await_end(const HostCall &call) {
+  while (!__atomic_load_n(&call.order, __ATOMIC_ACQUIRE)) usleep(100);
+}
+
+// A graph and what is made of it keep an object, and a launch does until it has ended.
+static void test_user_objects() {
+  Stream stream;
+  HostCall kept = {}, dropped = {};
+  void *object, *captured = nullptr, *graph, *executable;
+  int status = 9;
+  unsigned long long id = 0;
+  OK(cuStreamGetCaptureInfo_v2(stream, &status, &id, &captured, nullptr, nullptr));
+  CHECK(status == 0 && !captured);
+  GIVES(1, cuUserObjectCreate(&object, &kept, note_call, 1, 0));
+  OK(cuUserObjectCreate(&object, &dropped, note_call, 1, 1));
+  OK(cuUserObjectRelease(object, 1));
+  await_end(dropped);
+  CHECK(dropped.refusal == 800);
+  OK(cuStreamBeginCapture_v2(stream, 2));
+  OK(cuLaunchHostFunc(stream, note_call, &dropped));
+  OK(cuStreamGetCaptureInfo_v2(stream, &status, &id, &captured, nullptr, nullptr));
+  CHECK(status == 1 && captured && id);
+  OK(cuUserObjectCreate(&object, &kept, note_call, 1, 1));
+  OK(cuGraphRetainUserObject(captured, object, 1, 1));
+  GIVES(1, cuGraphRetainUserObject(captured, object, 1, 1));
+  OK(cuStreamEndCapture(stream, &graph));
+  CHECK(graph == captured);
+  OK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+  OK(cuGraphDestroy(graph));
+  OK(cuGraphLaunch(executable, stream));
+  OK(cuGraphExecDestroy(executable));
+  CHECK(kept.order == 0);
+  OK(cuStreamSynchronize(stream));
+  await_end(kept);
+  CHECK(kept.order > dropped.order);
+}
+
 // ---- multicast ----
 
 struct Multicast {
@@ -544,6 +583,7 @@ static const Test tests[] = {
     ELSEWHERE("unfilled peers", "QUERN_EMULATOR_PEERS", "unfilled"),
     ELSEWHERE("other host pointers", "QUERN_EMULATOR_HOST_POINTERS", "other"), ELSEWHERE("waits", "QUERN_EMULATOR_WAITS", "1"),
     {"peers", test_peers}, {"host memory", test_host_memory}, {"host functions", test_host_functions},
+    {"user objects", test_user_objects},
     {"multicast", test_multicast}, {"ordered accesses", test_ordered_accesses},
     ELSEWHERE("no peers", "QUERN_EMULATOR_PEERS", "none"), ELSEWHERE("launch blocking", "CUDA_LAUNCH_BLOCKING", "1"),
 };
