@@ -367,6 +367,7 @@ static void *run_rank(void *user) {
                         .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .transports = run->transports,
                         .watches_heartbeat = run->ranks.watches_heartbeat,
                         .progress = run->ranks.progress || getenv("QUERN_TEST_PROGRESS"), .on_gpu = run->ranks.nccl,
+                        .has_fabric = run->ranks.fabric,
                         .operations = run->ranks.operations};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, &run->ranks);
@@ -466,6 +467,8 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
     share_memory(run);
     if (ranks->hosts) choose_port(run);
     if (ranks->nccl) nccl_set_machine(ranks->nccl);
+    if (ranks->fabric) setenv("QUERN_EMULATOR_FABRIC", ranks->fabric, 1);
+    else unsetenv("QUERN_EMULATOR_FABRIC");
     run->transports = run->ranks.carrier || !ranks->hosts ? NULL : getenv("QUERN_TEST_WAYS");
     if (!run->ranks.carrier && !run->transports) run->ranks.carrier = carrier_of_environment();
     if (!ranks->hosts || ranks->count > CARRIER_RANKS) run->ranks.carrier = NULL;

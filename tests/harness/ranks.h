@@ -55,7 +55,8 @@ struct rank {
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
     struct rank_result *result;
-    bool on_gpu;             /* over NCCL: with a GPU of its own, which rank_bench_open opens */
+    bool on_gpu;             /* of hosts: with a GPU of its own, which rank_bench_open opens ... */
+    bool has_fabric;         /* ... and which is of one fabric with the others, so that there is symmetric memory */
     unsigned operations;     /* prepared there */
     bool shares_thread;      /* of a group of GPUs of one host whose ranks one thread drives (gpu_bench.h) */
     bool is_unreadable;      /* RANK_UNREADABLE */
@@ -184,6 +185,7 @@ struct ranks {
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     const char *nccl;        /* GPU ranks: as nccl_set_machine has it */
+    const char *fabric;      /* with nccl: the clique of all GPUs, which then need no NCCL; NULL: they have no fabric */
     unsigned operations;     /* prepared on GPUs; 0: all of ranks */
     bool within_host;        /* of ways: no other one */
     size_t shared_bytes;     /* 0: 128 KiB */

@@ -75,6 +75,9 @@ struct quern_symmetric_step {
     bool every_rank;
     bool between_processes;             /* omitted if all ranks are in one process */
     bool for_multicast;                 /* if it fails, the memory has no multicast, for that reason; may run again */
+
+    /* The handles of all ranks, [ranks], which they tell each other before the step: each its own; NULL: none are told. */
+    CUmemFabricHandle *(*told)(const struct quern_symmetric_memory *memory);
 };
 
 struct quern_symmetric_kind {
@@ -193,9 +196,23 @@ void quern_symmetric_forget(struct quern_membership *member);
 
 extern const struct quern_symmetric_kind quern_cuda_memory;
 
+/* For the other kind of such memory: its functions, and the steps that make this process's parts and map those of others. */
+quern_status quern_cuda_describe_part(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part);
+quern_status quern_cuda_make_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member);
+quern_status quern_cuda_map_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member);
+void quern_cuda_settle_memory(struct quern_symmetric_memory *memory);
+void quern_cuda_close_memory(struct quern_symmetric_memory *memory);
+void quern_cuda_discard_memory(struct quern_symmetric_memory *memory);
+
+/* What the kinds of memory of cuMemCreate have in common. */
+#define QUERN_CUDA_MEMORY                                                                                             \
+    .describe = quern_cuda_describe_part, .take = quern_cuda_take, .settle = quern_cuda_settle_memory,                \
+    .close = quern_cuda_close_memory, .discard = quern_cuda_discard_memory, .record = quern_cuda_record,              \
+    .has_ended = quern_cuda_has_ended, .await = quern_cuda_await, .erase = quern_cuda_erase
+
 /* ---- symmetric_cuda_register.c: GPU memory that an engine made itself and registers ---- */
 
-extern const struct quern_symmetric_kind quern_cuda_registration;
+extern const struct quern_symmetric_kind quern_cuda_registration, quern_fabric_registration;
 
 /* ---- symmetric_cuda_state.c: the state of an allocation on GPUs, and the way of its handles to other processes ---- */
 
@@ -216,6 +233,7 @@ struct quern_cuda_memory_state {
     int received[QUERN_DESCRIPTOR_TAGS];             /* -1: none */
     struct quern_ledger *ledger;                     /* atomic; NULL: all ranks are in one process */
     struct quern_roster *roster;                     /* a rank that has ended will not free its part */
+    CUmemFabricHandle *fabric;                       /* [ranks]: in place of descriptors, in a group of several hosts; else NULL */
 
     CUmemGenericAllocationHandle multicast;
     bool has_multicast;
@@ -234,13 +252,28 @@ static inline struct quern_cuda_memory_state *quern_cuda_state_of(const struct q
 /* The kinds of handles that the ranks need. */
 int quern_cuda_handle_types(const struct quern_membership *member);
 
+/*
+ * Fails since the driver refuses a handle or the memory behind it.  Between hosts that is QUERN_NOT_SUPPORTED, for whatever reason
+ * but a lack of memory: the GPUs are not of one fabric, or the process has no IMEX channel.
+ */
+quern_status quern_fail_handle(const struct quern_membership *member, CUresult error, const char *what);
+
 /* A descriptor of the memory behind a handle, which the caller closes; -1 after a failure. */
 quern_status quern_export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
                                  CUmemGenericAllocationHandle handle, int *descriptor);
 
-/* Imports the memory behind a received descriptor, and closes the descriptor. */
+/* Imports the memory behind a received descriptor, and closes the descriptor; or behind a fabric handle. */
 quern_status quern_import_handle(const struct quern_membership *member, struct quern_cuda_memory_state *state, int tag,
                                  const char *whose, CUmemGenericAllocationHandle *handle);
+
+quern_status quern_export_fabric(const struct quern_membership *member, const struct quern_cuda *cuda,
+                                 CUmemGenericAllocationHandle handle, CUmemFabricHandle *fabric);
+quern_status quern_import_fabric(const struct quern_membership *member, const struct quern_cuda *cuda, CUmemFabricHandle *fabric,
+                                 CUmemGenericAllocationHandle *handle);
+
+/* ---- symmetric_fabric.c: the same for ranks of several hosts whose GPUs have one fabric ---- */
+
+extern const struct quern_symmetric_kind quern_fabric_memory;
 
 /* ---- symmetric_host.c: symmetric memory of CPU ranks ---- */
 
