@@ -8,6 +8,7 @@
 #include "harness/chunks_case.h"
 #include "harness/collective_case.h"
 #include "harness/device.h"
+#include "harness/gpu_transfer.h"
 #include "harness/nccl_side.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
@@ -204,6 +205,24 @@ TEST_SIDE(fabric, what_cannot_be_registered, .kind = RANK_PROCESSES, .count = 4,
     nccl_release(side, (void *)(uintptr_t)rows[1].memory);
     free_memory(side, right, handles[0]);
     free_memory(side, wrong, handles[1]);
+}
+
+/* ---- transfers ---- */
+
+/* Between hosts all memory goes through a bounce buffer of the sender's GPU. */
+static quern_status run_lists(struct rank *rank) {
+    struct gpu_end end;
+    gpu_end_open(&end, rank, *(const enum gpu_memory *)rank->user);
+    end.place.between = gpu_delay;
+    transfer_run_choices(rank, end.side.group, 2, &end.place);
+    rank_check_report(rank, end.side.group, "transfers between hosts: through 8 MiB of GPU memory over a fabric");
+    rank_line_up(rank);
+    return gpu_end_close(&end);
+}
+
+Test(fabric, random_lists) {
+    static const enum gpu_memory memories[] = {GPU_PRIVATE, GPU_SYMMETRIC, GPU_MIXED};
+    for (size_t i = 0; i < COUNT(memories); i++) run_shapes(RANK_BOTH, run_lists, &memories[i]);
 }
 
 /* ---- graphs ---- */

@@ -145,7 +145,8 @@ void quern_name_memory(const struct quern_transfer_pair *pair, struct quern_tran
         struct quern_transfer_part *part = &pair->parts[i];
         struct quern_symmetric_location place;
         if (part->receive) continue;
-        if (quern_symmetric_find(member, part->memory, part->bytes, &place) == QUERN_MEMORY_SYMMETRIC) {
+        if (!pair->conn->is_elsewhere &&
+            quern_symmetric_find(member, part->memory, part->bytes, &place) == QUERN_MEMORY_SYMMETRIC) {
             entries[i].memory = place.id + 1;
             entries[i].address = (uint64_t)place.offset;
         } else {
