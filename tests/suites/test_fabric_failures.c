@@ -24,7 +24,7 @@ static const struct detour detours[] = {
     {NULL, "", NULL},
     {"cuMemGetAllocationGranularity:1", NULL, "rank 3: cuMemGetAllocationGranularity: CUDA_ERROR_INVALID_VALUE"},
     {"cuMemCreate:800", NULL, "rank 3: cuMemCreate of "},
-    {"cuMemCreate:801", NULL, "expected GPUs of one NVLink fabric, and an IMEX channel in /dev/nvidia-caps-imex-channels"},
+    {"cuMemCreate:801", NULL, "expected one NVLink fabric and an IMEX channel"},
     {"cuMemExportToShareableHandle:801", NULL, "rank 3: cuMemExportToShareableHandle: CUDA_ERROR_NOT_SUPPORTED"},
     {"cuMemImportFromShareableHandle:101", NULL, "rank 3: cuMemImportFromShareableHandle: CUDA_ERROR_INVALID_DEVICE"},
     {"cuMemImportFromShareableHandle:800", NULL, "rank 3: cuMemImportFromShareableHandle: CUDA_ERROR_NOT_PERMITTED"},

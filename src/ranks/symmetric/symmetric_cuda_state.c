@@ -20,8 +20,7 @@ quern_status quern_fail_handle(const struct quern_membership *member, CUresult e
     if (!member->control || error == CUDA_ERROR_OUT_OF_MEMORY || quern_cuda_is_sticky(error))
         return quern_cuda_fail(member->device, error, what);
     quern_cuda_describe(error, what, text, sizeof text);
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: expected GPUs of one NVLink fabric, and an IMEX channel in "
-                      "/dev/nvidia-caps-imex-channels", text);
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: expected one NVLink fabric and an IMEX channel", text);
 }
 
 quern_status quern_export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
