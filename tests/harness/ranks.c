@@ -367,7 +367,7 @@ static void *run_rank(void *user) {
                         .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .transports = run->transports,
                         .watches_heartbeat = run->ranks.watches_heartbeat,
                         .progress = run->ranks.progress || getenv("QUERN_TEST_PROGRESS"), .on_gpu = run->ranks.nccl,
-                        .has_fabric = run->ranks.fabric,
+                        .has_fabric = run->ranks.fabric, .wants_multicast = run->ranks.wants_multicast,
                         .operations = run->ranks.operations};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, &run->ranks);

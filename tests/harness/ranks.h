@@ -56,6 +56,7 @@ struct rank {
     const void *user;        /* what the test has passed; in processes of their own, a copy */
     struct rank_result *result;
     bool on_gpu;             /* of hosts: with a GPU of its own, which rank_bench_open opens ... */
+    bool wants_multicast;    /* as below */
     bool has_fabric;         /* ... and which is of one fabric with the others, so that there is symmetric memory */
     unsigned operations;     /* prepared there */
     bool shares_thread;      /* of a group of GPUs of one host whose ranks one thread drives (gpu_bench.h) */
@@ -188,6 +189,7 @@ struct ranks {
     const char *fabric;      /* with nccl: the clique of all GPUs, which then need no NCCL; NULL: they have no fabric */
     unsigned operations;     /* prepared on GPUs; 0: all of ranks */
     bool within_host;        /* of ways: no other one */
+    bool wants_multicast;    /* the groups of GPU ranks ask for it */
     size_t shared_bytes;     /* 0: 128 KiB */
     bool watches_heartbeat;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     bool progress;           /* threads of the library move transfers; so they do if QUERN_TEST_PROGRESS is set */

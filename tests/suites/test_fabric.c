@@ -152,6 +152,59 @@ TEST_SIDE(fabric, owners_free_before_the_others, .kind = RANK_PROCESSES, .count 
     }
 }
 
+/* ---- multicast ---- */
+
+/* All devices have multicast, and each group asks for it. */
+static void open_with_multicast(struct rank_bench *bench, struct rank *rank, int64_t pool_bytes) {
+    setenv("QUERN_EMULATOR_MULTICAST", "1", 1);
+    rank_bench_open(bench, rank, RANK_LIMIT, pool_bytes);
+}
+
+static long count_bindings(void) {
+    long (*count)(void);
+    *(void **)&count = nccl_symbol("quern_emulator_bindings");
+    return count();
+}
+
+/* Small calls go by the pads' multicast address, large ones by that of their memory. */
+TEST_BODY_FOR(fabric, collectives_with_multicast, for (int ranks = 2; ranks <= 4; ranks++), .kind = RANK_PROCESSES, .hosts = 2,
+              .count = ranks, .wants_multicast = true, FABRIC) {
+    const struct collective_batch batch = {.first = 9000, .cases = (int)test_size(40, 16)};
+    struct rank_bench bench;
+    open_with_multicast(&bench, rank, 5 << 19);
+    rank_ok(rank, quern_symmetric_multicast(bench.group, bench.pool[POOL_SYMMETRIC], &(void *){NULL}));
+    collective_run_cases(&bench, &batch);
+    rank_line_up(rank);
+    rank_bench_close(&bench);
+    rank_check(rank, !count_bindings(), "%ld parts are bound behind the group's end", count_bindings());
+}
+
+/* A part is unbound when all ranks have freed it and have told so in the next allocation; each tells four at a time. */
+TEST_BODY(fabric, bound_memory_ends_with_the_next_allocations, .kind = RANK_PROCESSES, .hosts = 2, .count = 4,
+          .wants_multicast = true, FABRIC) {
+    enum { PARTS = 9 };
+    struct rank_bench bench;
+    void *parts[PARTS], *later;
+    open_with_multicast(&bench, rank, 4096);
+    const long before = count_bindings();
+    for (int i = 0; i < PARTS; i++) rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){64}, &parts[i]));
+    rank_check(rank, count_bindings() == before + PARTS, "%ld parts are bound", count_bindings() - before);
+    for (int i = 0; i < PARTS; i++)
+        if (rank->rank || i) rank_ok(rank, quern_symmetric_free(bench.group, parts[i], bench.stream));
+    cuda_ok(&bench.side, stream_synchronize(bench.stream));
+    rank_line_up(rank);
+    rank_check(rank, count_bindings() == before + PARTS, "%ld parts are bound before others are told", count_bindings() - before);
+    for (int told = 4, calls = 1; told < PARTS + 4; told += 4, calls++) {  /* rank 0 has not freed the first one */
+        const int left = told < PARTS - 1 ? PARTS - told : 1;
+        rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){64}, &later));
+        rank_check(rank, count_bindings() == before + left + calls, "%ld parts are bound after call %d", count_bindings() - before,
+                   calls);
+    }
+    rank_line_up(rank);
+    rank_bench_close(&bench);
+    rank_check(rank, !count_bindings(), "%ld parts are bound behind the group's end", count_bindings());
+}
+
 /* ---- registration ---- */
 
 enum { UNIT = 2 << 20 };

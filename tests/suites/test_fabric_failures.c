@@ -54,6 +54,26 @@ TEST_BODY(fabric_failures, a_group_without_a_fabric_goes_over_nccl, .kind = RANK
     rank_ok(rank, nccl_close(&side));
 }
 
+static long count_bindings(void) {
+    long (*count)(void);
+    *(void **)&count = nccl_symbol("quern_emulator_bindings");
+    return count();
+}
+
+/* The pads are bound to multicast already when the words that GPUs write to each other are lost. */
+TEST_BODY(fabric_failures, a_fabric_that_loses_words, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, FABRIC) {
+    struct nccl_side side;
+    setenv("QUERN_EMULATOR_MULTICAST", "1", 1);
+    setenv("QUERN_EMULATOR_PEERS", "lies", 1);
+    nccl_open_gpu(&side, rank, rank->rank);
+    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
+    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    rank_check_report(rank, side.group, "by way of NCCL: ");
+    rank_check_report(rank, side.group, "is lost, though the driver promises access");
+    rank_check(rank, !count_bindings(), "%ld parts are bound", count_bindings());
+    rank_ok(rank, nccl_close(&side));
+}
+
 /* Too little memory is no reason to take another way. */
 TEST_BODY(fabric_failures, no_memory_for_the_pads, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, FABRIC) {
     struct nccl_side side;
@@ -253,7 +273,7 @@ static const struct ending endings[] = {
 };
 
 /*
- * The kernels of all other ranks end without a host call of any rank, which each sees at its stream; then all have the same reason.
+ * The kernels of all other ranks end without a host call of any rank, which each sees at its stream; then all have one reason.
  * One limit ends: that of rank 0.
  */
 TEST_BODY_FOR(fabric_failures, all_kernels_end, for (size_t i = 0; i < COUNT(endings); i++), .kind = RANK_PROCESSES, .count = 4,
@@ -276,13 +296,29 @@ TEST_BODY_FOR(fabric_failures, all_kernels_end, for (size_t i = 0; i < COUNT(end
     if (is_last && ending->last == ABORTS) rank_ok(rank, quern_group_abort(side.group, "the test's reason"));
     if (is_last && ending->last == CALLS_ANOTHER)
         rank_ok(rank, quern_barrier(side.group, &pair, side.stream));
-    if (!is_last) rank_ok(rank, quern_barrier(side.group, &args, side.stream));
+    const quern_status status = is_last ? QUERN_OK : quern_barrier(side.group, &args, side.stream);
+    if (status != QUERN_OK) rank_status(rank, status, ending->status);  /* the others were faster */
     cuda_ok(&side, stream_synchronize(side.stream));
     if (is_last && ending->last == IS_LATE) nccl_await_status(&side, RANK_SOON);
     rank_refused(rank, quern_barrier(side.group, NULL, side.stream), ending->status, ending->detail);
     rank_ok(rank, quern_group_missing(side.group, &missing, 1));
     if (!is_last && ending->last <= LEAVES) rank_check(rank, missing & 8, "missing is %llx", (unsigned long long)missing);
     rank_ok(rank, nccl_close(&side));
+}
+
+/* The others can unbind what they have bound to multicast. */
+TEST_BODY(fabric_failures, a_rank_that_ends_with_bound_memory, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .may_die = 1 << 3,
+          .wants_multicast = true, FABRIC) {
+    struct nccl_side side;
+    void *memory;
+    setenv("QUERN_EMULATOR_MULTICAST", "1", 1);
+    nccl_begin(rank, &side);
+    rank_ok(rank, quern_symmetric_alloc(&side.group, 1, &(size_t){64}, &memory));
+    rank_check(rank, count_bindings() == 2, "%ld parts are bound", count_bindings());
+    rank_line_up(rank);
+    if (rank->rank == 3) kill(getpid(), SIGKILL);
+    rank_ok(rank, nccl_close(&side));
+    rank_check(rank, !count_bindings(), "%ld parts are bound behind the group's end", count_bindings());
 }
 
 /* Each host has one process, which ends: so it is with whole hosts. */

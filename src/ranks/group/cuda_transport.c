@@ -9,9 +9,11 @@
  * Ranks that share a GPU wait for each other's kernels, which must therefore run at once.  Within one process they do.  Kernels of
  * several processes take turns unless MPS runs.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "ranks/group/group.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
@@ -114,9 +116,27 @@ static quern_status settle(const struct quern_membership *member) {
     return quern_cuda_settle(member, quern_cuda_is_unmarked(quern_cuda_rank_of(member)));
 }
 
+static bool all_have_gone(const struct quern_membership *member) {
+    for (int rank = 0; rank < member->ranks; rank++)
+        if (rank != member->rank && !quern_rank_has_gone(member->roster, rank)) return false;
+    return true;
+}
+
+/*
+ * What is bound to multicast between hosts can be unbound when the other ranks leave, too.  They hear that this one does, and it
+ * waits for them for a moment.  If they do not come, the memory stays until the process ends.
+ */
+static void await_leavers(const struct quern_membership *member) {
+    enum { MOST = 1000 };  /* milliseconds */
+    if (!member->control || !quern_cuda_rank_of(member)->multicast_pad) return;
+    __atomic_store_n(&member->segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+    for (int waited = 0; waited < MOST && !all_have_gone(member); waited++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 static void detach(struct quern_membership *member) {
     if (!quern_cuda_rank_of(member)) return;
     quern_symmetric_forget(member);
+    await_leavers(member);
     quern_leave_local_rank(quern_cuda_rank_of(member));
     quern_cuda_free_rank(member);
     quern_symmetric_sweep();
@@ -137,8 +157,19 @@ static quern_status make_all(struct quern_membership *const *members, int count,
     return status == QUERN_OK ? make_pads(members, count) : status;
 }
 
+/* No kernel has run.  The rank stays for another transport. */
+static void abandon_pad(const struct quern_membership *member) {
+    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    if (!rank || !rank->multicast_pad) return;
+    quern_symmetric_abandon_multicast(member, (void *)(uintptr_t)rank->pad[member->rank]);
+    rank->multicast_pad = 0;
+}
+
 static quern_status end_attach(struct quern_membership *const *members, int count, quern_status status) {
-    for (int i = 0; i < count && status != QUERN_OK; i++) detach(members[i]);
+    for (int i = 0; i < count && status != QUERN_OK; i++) {
+        abandon_pad(members[i]);
+        detach(members[i]);
+    }
     return status;
 }
 

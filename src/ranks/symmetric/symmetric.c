@@ -78,6 +78,13 @@ static quern_status check_parts(const struct making *making) {
     return QUERN_OK;
 }
 
+/* What is no longer needed anywhere is closed before new memory is made. */
+static void hear_frees(const struct making *making) {
+    for (int rank = 0; rank < making->members[0]->ranks; rank++)
+        quern_symmetric_hear_frees(making->members[0], rank, making->parts[rank].freed);
+    quern_symmetric_sweep();
+}
+
 /*
  * Checks and describes this thread's parts, and exchanges the parts of all ranks.  `status` is QUERN_OK or the error of the
  * arguments, which the other ranks must learn of, too.
@@ -100,7 +107,11 @@ static quern_status begin(struct making *making, quern_status status, void *cons
         if (status == QUERN_OK) status = making->kind->describe(making->members[i], pointers ? pointers[i] : NULL, &mine[i]);
     }
     status = agree_at(making, at, status);
-    return status == QUERN_OK ? exchange_parts(making) : status;
+    for (int i = 0; i < making->count && status == QUERN_OK && first->transport->reaches_hosts; i++)
+        quern_symmetric_tell_frees(making->members[i], mine[i].freed);
+    if (status == QUERN_OK) status = exchange_parts(making);
+    if (status == QUERN_OK && first->transport->reaches_hosts) hear_frees(making);
+    return status;
 }
 
 /* Every rank of the thread holds the same record. */

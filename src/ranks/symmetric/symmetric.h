@@ -16,6 +16,8 @@
  */
 
 /* A rank's part, as described to the other ranks before the first step. */
+enum { QUERN_TOLD_FREES = 4 };
+
 struct quern_symmetric_part {
     int64_t bytes;               /* as requested */
     uint64_t address;            /* registration: of the part, in the rank's own process */
@@ -24,6 +26,7 @@ struct quern_symmetric_part {
     int32_t handle_kind;                 /* registration on a GPU: how other processes reach it */
     int32_t multicast;           /* this rank asks for it */
     CUipcMemHandle ipc;
+    uint64_t freed[QUERN_TOLD_FREES];    /* ids of memory whose part the rank has freed, which other hosts must hear; 0: none */
 };
 
 /* Work of one rank that was pending on its device when the rank freed its part. */
@@ -98,8 +101,11 @@ struct quern_symmetric_kind {
     /* Frees data that only the steps needed.  Called after the last step, or by close after any step. */
     void (*settle)(struct quern_symmetric_memory *memory);
 
-    /* Notes that a rank of this process has freed its part; may be NULL. */
+    /* Notes that a rank of this process, or of another host that tells so, has freed its part; may be NULL. */
     void (*leave)(struct quern_symmetric_memory *memory, int rank);
+
+    /* Whether other hosts must hear that a rank has freed its part.  It asks once: then they are told.  NULL: they need not. */
+    bool (*must_tell)(struct quern_symmetric_memory *memory, int rank);
 
     /* Whether no other process needs this memory; NULL: other processes have their own mappings. */
     bool (*may_close)(const struct quern_symmetric_memory *memory);
@@ -123,6 +129,16 @@ struct quern_symmetric_memory *quern_symmetric_hold(const struct quern_membershi
 
 /* A rank has freed its part.  use (NULL: none, else from malloc) marks its pending work. */
 void quern_symmetric_unhold(struct quern_symmetric_memory *memory, int rank, struct quern_symmetric_use *use);
+
+/*
+ * Between hosts: what a rank tells of the memory that it has freed, in the next call in which all ranks make memory, and what it
+ * hears of another one.
+ */
+void quern_symmetric_tell_frees(const struct quern_membership *member, uint64_t freed[QUERN_TOLD_FREES]);
+void quern_symmetric_hear_frees(const struct quern_membership *member, int rank, const uint64_t freed[QUERN_TOLD_FREES]);
+
+/* No rank has used the multicast address of this memory, nor will one: it can be unbound. */
+void quern_symmetric_abandon_multicast(const struct quern_membership *member, const void *pointer);
 
 /* A rank no longer recognises the freed addresses. */
 void quern_symmetric_unrefer(struct quern_symmetric_memory *memory);
@@ -201,13 +217,16 @@ quern_status quern_cuda_describe_part(const struct quern_membership *member, voi
 quern_status quern_cuda_make_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member);
 quern_status quern_cuda_map_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member);
 void quern_cuda_settle_memory(struct quern_symmetric_memory *memory);
+void quern_cuda_leave_memory(struct quern_symmetric_memory *memory, int rank);
+bool quern_cuda_may_close(const struct quern_symmetric_memory *memory);
 void quern_cuda_close_memory(struct quern_symmetric_memory *memory);
 void quern_cuda_discard_memory(struct quern_symmetric_memory *memory);
 
 /* What the kinds of memory of cuMemCreate have in common. */
 #define QUERN_CUDA_MEMORY                                                                                             \
     .describe = quern_cuda_describe_part, .take = quern_cuda_take, .settle = quern_cuda_settle_memory,                \
-    .close = quern_cuda_close_memory, .discard = quern_cuda_discard_memory, .record = quern_cuda_record,              \
+    .leave = quern_cuda_leave_memory, .may_close = quern_cuda_may_close,                                              \
+    .discard = quern_cuda_discard_memory, .record = quern_cuda_record,                                                \
     .has_ended = quern_cuda_has_ended, .await = quern_cuda_await, .erase = quern_cuda_erase
 
 /* ---- symmetric_cuda_register.c: GPU memory that an engine made itself and registers ---- */
@@ -232,6 +251,7 @@ struct quern_cuda_memory_state {
     int listener;                                    /* -1: none */
     int received[QUERN_DESCRIPTOR_TAGS];             /* -1: none */
     struct quern_ledger *ledger;                     /* atomic; NULL: all ranks are in one process */
+    bool told[QUERN_RANK_LIMIT];                     /* other hosts know that a rank of this process has freed its part */
     struct quern_roster *roster;                     /* a rank that has ended will not free its part */
     CUmemFabricHandle *fabric;                       /* [ranks]: in place of descriptors, in a group of several hosts; else NULL */
 

@@ -203,17 +203,18 @@ void quern_cuda_settle_memory(struct quern_symmetric_memory *memory) {
     state->fabric = NULL;
 }
 
-static void leave(struct quern_symmetric_memory *memory, int rank) {
+void quern_cuda_leave_memory(struct quern_symmetric_memory *memory, int rank) {
     struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     struct quern_ledger *ledger = state ? __atomic_load_n(&state->ledger, __ATOMIC_ACQUIRE) : NULL;
     if (ledger) __atomic_store_n(&ledger->has_freed[rank], 1, __ATOMIC_RELEASE);
 }
 
-static bool may_close(const struct quern_symmetric_memory *memory) {
+/* A rank of another host has left when its host says so: its lock is not here. */
+bool quern_cuda_may_close(const struct quern_symmetric_memory *memory) {
     const struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     if (!state || !state->ledger || !memory->multicast) return true;
     for (int rank = 0; rank < memory->ranks; rank++)
-        if (!__atomic_load_n(&state->ledger->has_freed[rank], __ATOMIC_ACQUIRE) && quern_rank_lives(state->roster, rank))
+        if (!__atomic_load_n(&state->ledger->has_freed[rank], __ATOMIC_ACQUIRE) && !quern_rank_has_gone(state->roster, rank))
             return false;
     return true;
 }
@@ -256,8 +257,7 @@ static const struct quern_symmetric_step steps[] = {
 
 const struct quern_symmetric_kind quern_cuda_memory = {
     QUERN_CUDA_MEMORY,
+    .close = quern_cuda_close_memory,
     .steps = steps,
     .step_count = sizeof steps / sizeof *steps,
-    .leave = leave,
-    .may_close = may_close,
 };
