@@ -90,7 +90,7 @@ TEST_BODY(fabric_failures, neither_a_fabric_nor_nccl, .kind = RANK_PROCESSES, .c
     if (rank->rank == 2) setenv("QUERN_EMULATOR_FABRIC", "two", 1);
     nccl_open_gpu(&side, rank, rank->rank);
     const quern_group_args args = nccl_args(&side, RANK_LIMIT);
-    rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED, "no way for these ranks to reach each other");
+    rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED, "no way for these ranks to reach each");
     rank_check_detail(rank, "/nowhere/libnccl.so.2");
 }
 
@@ -154,7 +154,8 @@ static struct objects count_objects(void) {
 
 /* A call that gives something back and fails leaves it. */
 static bool gives_back(const char *function) {
-    static const char *const all[] = {"cuMemRelease", "cuMemUnmap", "cuMemAddressFree", "cuMemHostUnregister", "cuCtxPopCurrent_v2"};
+    static const char *const all[] = {"cuMemRelease", "cuMemUnmap", "cuMemAddressFree", "cuMemHostUnregister",
+                                      "cuCtxPopCurrent_v2"};
     for (size_t i = 0; i < COUNT(all); i++)
         if (function && strcmp(function, all[i]) == 0) return true;
     return false;
@@ -166,7 +167,8 @@ static void compare(struct rank *rank, int number, quern_status status) {
     all[rank->rank] = status;
     rank_line_up(rank);
     for (int other = 0; other < RANKS; other++)
-        rank_check(rank, all[other] == status, "call %d: status %d, and %d on rank %d", number, (int)status, (int)all[other], other);
+        rank_check(rank, all[other] == status, "call %d: status %d, and %d on rank %d", number, (int)status, (int)all[other],
+                   other);
     rank_check(rank, status != QUERN_PEER_TIMEOUT, "call %d: a limit has ended", number);
     rank_line_up(rank);
 }
@@ -239,7 +241,8 @@ static bool try_call(struct attempt *attempt, const struct operation *operation,
 }
 
 /* Without NCCL, so that the status is that of the fabric. */
-TEST_BODY(fabric_failures, each_call_of_the_driver, .kind = RANK_PROCESSES, .count = RANKS, .hosts = 2, RANKS_EACH(operations), FABRIC) {
+TEST_BODY(fabric_failures, each_call_of_the_driver, .kind = RANK_PROCESSES, .count = RANKS, .hosts = 2, RANKS_EACH(operations),
+          FABRIC) {
     const struct operation *operation = rank->user;
     setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
     for (size_t i = 0; i < COUNT(codes); i++) {
