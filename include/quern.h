@@ -1452,8 +1452,9 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
  */
 
 /*
- * The most ranks.  QUERN_MAX_RANKS: of a group of GPUs, of a group of one host, and of each host of a group of several.
- * QUERN_MAX_HOSTS_RANKS: of a group of CPUs of several hosts, of which more than 64 need a carrier or UCX.
+ * The most ranks.  QUERN_MAX_RANKS: of a group of one host, of GPUs that reach each other's memory, and of each host of a group of
+ * several.  QUERN_MAX_HOSTS_RANKS: of a group of several hosts, of which more than 64 CPUs need a carrier or UCX.  More than 128 GPUs
+ * go over NCCL, where a reduction of more members is of F32 or a maximum: a sum in 16 bits would be rounded on the way.
  */
 enum { QUERN_MAX_RANKS = 128, QUERN_MAX_HOSTS_RANKS = 512 };
 
@@ -1558,7 +1559,7 @@ QUERN_API void quern_hosts_args_init(quern_hosts_args *args);
 typedef struct quern_group_args {
     uint32_t size;
     int rank;                /* in [0, ranks) */
-    int ranks;               /* 1 to QUERN_MAX_RANKS; of CPUs of several hosts up to QUERN_MAX_HOSTS_RANKS */
+    int ranks;               /* 1 to QUERN_MAX_RANKS; of several hosts up to QUERN_MAX_HOSTS_RANKS */
     const char *name;        /* where the ranks meet: 1 to 200 letters, digits, '.', '_' or '-'.  Each user has names of their own.
                                 The name is free again when all have met.  NULL is allowed for a single rank */
     quern_device *device;    /* must stay open as long as the group; a GPU needs quern_prepare(device, QUERN_BARRIER) first */

@@ -158,7 +158,7 @@ static void report(const struct quern_nccl_rank *rank, uint32_t tag) {
 
 quern_status quern_nccl_enqueue(struct quern_membership *member, const struct quern_nccl_call *call) {
     struct quern_nccl_rank *rank = quern_nccl_rank_of(member);
-    const uint32_t tag = quern_make_tag(call->collective, QUERN_PHASE_NONE, quern_members_digest(call->set->words));
+    const uint32_t tag = quern_make_tag(call->collective, QUERN_PHASE_NONE, quern_set_digest(call->set, member->ranks));
     quern_status status = take_room(rank);
     if (status != QUERN_OK) return status;
     rank->calls += call->set->count == member->ranks && !call->goes_on;
