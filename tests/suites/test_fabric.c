@@ -12,6 +12,8 @@
 #include "harness/nccl_side.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
+#include "ranks/membership.h"
+#include "ranks/transfer/transfer.h"
 #include "runtime/device.h"
 
 #define FABRIC .nccl = "", .fabric = "one"
@@ -268,6 +270,10 @@ static quern_status run_lists(struct rank *rank) {
     gpu_end_open(&end, rank, *(const enum gpu_memory *)rank->user);
     end.place.between = gpu_delay;
     transfer_run_choices(rank, end.side.group, 2, &end.place);
+    const struct quern_transfers *all = rank_member_of(rank, end.side.group)->transfers;
+    bool bounces = false;
+    for (int i = 0; i < all->conns; i++) bounces |= all->open[i]->is_elsewhere && all->open[i]->bounce->in;
+    rank_check(rank, bounces, "nothing has come through a bounce buffer");
     rank_check_report(rank, end.side.group, "transfers between hosts: through 8 MiB of GPU memory over a fabric");
     rank_line_up(rank);
     return gpu_end_close(&end);

@@ -45,7 +45,9 @@ TEST_BODY(fabric_failures, a_group_without_a_fabric_goes_over_nccl, .kind = RANK
     rank_ok(rank, quern_group_create(&args, 1, &side.group));
     unsetenv("QUERN_EMULATOR_FAIL");
     rank_check_report(rank, side.group, "hosts 0 and 1: NCCL, since GPU memory does not reach from one host to another");
-    if (detour->reason) rank_check_report(rank, side.group, "by way of NCCL: ");
+    char report[4096];
+    quern_group_report(side.group, report, sizeof report);
+    rank_check(rank, !strstr(report, "by way of NCCL: ") == !detour->reason, "the report is %s", report);
     if (detour->reason) rank_check_report(rank, side.group, detour->reason);
     rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
     cuda_ok(&side, stream_synchronize(side.stream));
@@ -106,6 +108,18 @@ TEST_BODY_FOR(fabric_failures, ranks_that_share_a_gpu, for (int share = 0; share
                      "ranks 0 and 1 use one GPU, which both must allow by share_gpu");
         return;
     }
+    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    rank_check_report(rank, side.group, "hosts 0 and 1: GPU memory over a fabric");
+    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
+    cuda_ok(&side, stream_synchronize(side.stream));
+    rank_ok(rank, nccl_close(&side));
+}
+
+/* GPUs of two hosts are two, though these have one number. */
+TEST_BODY(fabric_failures, one_gpu_number_of_two_hosts, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, FABRIC) {
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, 0);
+    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
     rank_ok(rank, quern_group_create(&args, 1, &side.group));
     rank_check_report(rank, side.group, "hosts 0 and 1: GPU memory over a fabric");
     rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
@@ -302,6 +316,7 @@ TEST_BODY_FOR(fabric_failures, all_kernels_end, for (size_t i = 0; i < COUNT(end
     const quern_status status = is_last ? QUERN_OK : quern_barrier(side.group, &args, side.stream);
     if (status != QUERN_OK) rank_status(rank, status, ending->status);  /* the others were faster */
     cuda_ok(&side, stream_synchronize(side.stream));
+    if (ending->last >= ABORTS) rank_line_up(rank);  /* so far no rank has asked for the status */
     if (is_last && ending->last == IS_LATE) nccl_await_status(&side, RANK_SOON);
     rank_refused(rank, quern_barrier(side.group, NULL, side.stream), ending->status, ending->detail);
     rank_ok(rank, quern_group_missing(side.group, &missing, 1));
