@@ -1416,7 +1416,9 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
 /*
  * A group is a set of ranks that work together.  A rank is a thread with a CPU device, or a GPU.  The ranks of a group are all
  * CPUs or all GPUs, of one or several processes, of one host or of several (quern_hosts_args).  Ranks on CPUs reach those of
- * other hosts by TCP or by a carrier of the engine (quern_carrier), ranks on GPUs by NCCL.  A handle is one rank's membership.
+ * other hosts by TCP or by a carrier of the engine (quern_carrier).  Ranks on GPUs reach their memory if one NVLink fabric joins the
+ * GPUs (CU_MEM_HANDLE_TYPE_FABRIC, as NCCL's MNNVL; GB200 NVL72, for instance): then all that is said below of GPUs of one host is
+ * true of them.  Else they go over NCCL.  A handle is one rank's membership.
  *
  *   - Every rank of the group (or every named member) must make each collective call, in the same order.
  *   - Calls on one handle must not overlap in time, except quern_group_abort, quern_group_report, quern_group_rank and
@@ -1452,8 +1454,9 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
  */
 
 /*
- * The most ranks.  QUERN_MAX_RANKS: of a group of GPUs, of a group of one host, and of each host of a group of several.
- * QUERN_MAX_HOSTS_RANKS: of a group of CPUs of several hosts, of which more than 64 need a carrier or UCX.
+ * The most ranks.  QUERN_MAX_RANKS: of a group of one host, of GPUs that reach each other's memory, and of each host of a group of
+ * several.  QUERN_MAX_HOSTS_RANKS: of a group of several hosts, of which more than 64 CPUs need a carrier or UCX.  More than 128 GPUs
+ * go over NCCL, where a reduction of more members is of F32 or a maximum: a sum in 16 bits would be rounded on the way.
  */
 enum { QUERN_MAX_RANKS = 128, QUERN_MAX_HOSTS_RANKS = 512 };
 
@@ -1510,8 +1513,10 @@ typedef struct quern_carrier {
 QUERN_API void quern_carrier_init(quern_carrier *carrier);
 
 /*
- * How the ranks of a group of several hosts find each other, and how data goes between them.  Ranks on GPUs need NCCL 2.18 or newer
- * (libnccl.so.2, or the file that QUERN_NCCL names), and the fields for data (carrier, transports) stay empty for them.
+ * How the ranks of a group of several hosts find each other, and how data goes between them.  Ranks on GPUs need one NVLink fabric
+ * and an IMEX channel in each process, or NCCL 2.18 or newer (libnccl.so.2, or the file that QUERN_NCCL names), and the fields for
+ * data (carrier, transports) stay empty for them.  The fabric is taken if all ranks can export, import and map a handle of each
+ * other's memory; quern_group_report has the way, and the reason against the fabric.
  */
 typedef struct quern_hosts_args {
     uint32_t size;
@@ -1556,7 +1561,7 @@ QUERN_API void quern_hosts_args_init(quern_hosts_args *args);
 typedef struct quern_group_args {
     uint32_t size;
     int rank;                /* in [0, ranks) */
-    int ranks;               /* 1 to QUERN_MAX_RANKS; of CPUs of several hosts up to QUERN_MAX_HOSTS_RANKS */
+    int ranks;               /* 1 to QUERN_MAX_RANKS; of several hosts up to QUERN_MAX_HOSTS_RANKS */
     const char *name;        /* where the ranks meet: 1 to 200 letters, digits, '.', '_' or '-'.  Each user has names of their own.
                                 The name is free again when all have met.  NULL is allowed for a single rank */
     quern_device *device;    /* must stay open as long as the group; a GPU needs quern_prepare(device, QUERN_BARRIER) first */
@@ -1726,6 +1731,8 @@ QUERN_API quern_status quern_symmetric_alloc(quern_group *const *groups, int cou
  * Frees this rank's part.  Local.  Work that is already enqueued on the stream may still use it and any peer's part.  The memory is
  * released when every rank has freed its part and that work has completed; on a GPU, in a later call about symmetric memory, groups
  * or devices if an operation of the process's ranks is pending now, or in a graph while the process has further ranks of the group.
+ * Between hosts what has a multicast address is released by later calls of quern_symmetric_alloc or quern_symmetric_register, in each
+ * of which the ranks tell each other up to four ranges that they have freed, or when all ranks have destroyed the group.
  * A later call with the pointer gets QUERN_INVALID_ARGUMENT.  On a CPU the stream is NULL.
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_CUDA_ERROR, 4xxx.
  */
@@ -1734,7 +1741,7 @@ QUERN_API quern_status quern_symmetric_free(quern_group *group, void *pointer, v
 /*
  * Makes the engine's own memory accessible to the group.  Collective; fast if all ranks have registered the same ranges together
  * before.  Takes any memory of CPU ranks of one process, and GPU memory of cuMemAlloc, or of cuMemCreate with a file-descriptor
- * handle.  The engine keeps the memory until every rank has ended its registration.  A range that was registered twice needs two
+ * handle; between hosts only of cuMemCreate with a fabric handle.  The engine keeps the memory until every rank has ended its registration.  A range that was registered twice needs two
  * calls of quern_symmetric_unregister.  A range that overlaps another registered range of the rank is refused: register an arena
  * as a whole, and use pointers into it.
  * Errors: QUERN_INVALID_ARGUMENT (mapped for reading only, for instance), QUERN_NOT_SUPPORTED with the reason (private memory of
@@ -1750,13 +1757,13 @@ QUERN_API quern_status quern_symmetric_unregister(quern_group *group, void *poin
  * Writes to *peer the address at which this process sees, in another rank's part, the offset that `pointer` has in this rank's
  * part.  Local.
  * Errors: QUERN_INVALID_ARGUMENT if pointer is no symmetric memory of the group, is freed, or lies beyond a smaller part of the
- * peer; QUERN_NOT_SUPPORTED if the rank is of another host.
+ * peer; QUERN_NOT_SUPPORTED if the rank is a CPU of another host.
  */
 QUERN_API quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int rank, void **peer);
 
 /*
  * Writes to *multicast an address at which one store reaches the parts of all ranks and a load can reduce them (multimem
- * instructions). Local.
+ * instructions). Local.  Also of several hosts with one fabric.
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED with the reason: needs quern_group_args.multicast on every rank, compute
  * capability 9.0 or newer, NVSwitch, one GPU per rank.
  */
@@ -2070,12 +2077,12 @@ QUERN_API void quern_quantize_chunks_args_init(quern_quantize_chunks_args *args)
 QUERN_API quern_status quern_quantize_chunks_workspace(quern_group *group, const quern_quantize_chunks_args *args, size_t *bytes);
 
 /*
- * Performs the above.  Collective over the members, which are of one host.  The device must be prepared for QUERN_QUANTIZE and
+ * Performs the above.  Collective over the members, which are of one host, or GPUs with one fabric.  The device must be prepared for QUERN_QUANTIZE and
  * QUERN_COLLECTIVE.  On CPUs the call returns when this rank's output is complete; other threads may wait for chunks meanwhile.  On
  * GPUs it is enqueued, can be captured into a graph, and its end on the stream follows that of the output; other streams may wait
  * for chunks meanwhile.  Input, output and arrays are aligned as their elements.
  * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED (ranks of
- * several hosts); QUERN_CUDA_ERROR; 4xxx.
+ * several hosts without one fabric); QUERN_CUDA_ERROR; 4xxx.
  */
 QUERN_API quern_status quern_quantize_chunks(quern_group *group, const quern_quantize_chunks_args *args, void *workspace,
                                              size_t workspace_bytes, void *stream);
@@ -2095,7 +2102,7 @@ QUERN_API quern_status quern_chunk_wait(quern_group *group, const uint32_t *read
                                         void *stream);
 
 /*
- * The part of each rank of this host in a symmetric memory of GPUs, for kernels of the engine: a parameter of the device functions of
+ * The part of each rank in a symmetric memory of GPUs, for kernels of the engine: a parameter of the device functions of
  * quern_device.cuh, passed by value.  After the collective metadata that XLA offers to its kernels.
  */
 typedef struct quern_device_view {
@@ -2118,7 +2125,7 @@ QUERN_API void quern_device_view_init(quern_device_view *view);
 /*
  * Fills *view, which must be initialised, for the place of `pointer` in the symmetric memory of the group.  It is valid as long as
  * this memory.  Local.
- * Errors: 1xxx about the arguments; QUERN_NOT_SUPPORTED on CPUs and between hosts.
+ * Errors: 1xxx about the arguments; QUERN_NOT_SUPPORTED on CPUs and over NCCL.
  */
 QUERN_API quern_status quern_symmetric_view(quern_group *group, const void *pointer, quern_device_view *view);
 
@@ -2146,9 +2153,9 @@ QUERN_API quern_status quern_symmetric_view(quern_group *group, const void *poin
  * and more than that when both ranks have started, in further calls of both.
  *
  * On GPUs the memory is of the GPU, and data moves when the streams of both starts have come to them, on streams of high priority
- * of the library.  In a group of several hosts it goes over NCCL: when both ranks have started, one of these calls of each hands it
- * over, and the GPUs do the rest.  Within one host the receiver copies inside of these calls: straight from symmetric memory and from
- * memory of its own process; other memory the sender hands over in pieces in its own calls.  A thread with several ranks calls
+ * of the library.  In a group that goes over NCCL, transfers do, too: when both ranks have started, one of these calls of each hands
+ * it over, and the GPUs do the rest.  Else the receiver copies inside of these calls: within a host straight from symmetric memory and
+ * from memory of its own process; other memory, and between hosts all, the sender hands over in pieces in its own calls.  A thread with several ranks calls
  * quern_transfer_test for all in turn, since a wait for one keeps the others from answering.
  *
  * Calls on the transfers of a group handle are calls on that handle: they must not overlap in time.

@@ -40,7 +40,7 @@ quern_status quern_cuda_check_device(const struct quern_membership *member) {
     quern_status status = quern_cuda_open(&cuda);
     if (status != QUERN_OK) return status;
     status = check_attribute(member, cuda, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "virtual memory management");
-    if (status == QUERN_OK && !member->one_process)
+    if (status == QUERN_OK && !member->one_process && !member->control)  /* between hosts fabric handles are known to be there */
         status = check_attribute(member, cuda, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
                                  "memory handles that other processes can open");
     return status == QUERN_OK ? check_peers(member, cuda) : status;

@@ -9,7 +9,8 @@
 #include "runtime/status.h"
 
 bool quern_cuda_same_gpu(const struct quern_roster *roster, int a, int b) {
-    return memcmp(roster->peer[a].device_uuid, roster->peer[b].device_uuid, sizeof roster->peer[a].device_uuid) == 0;
+    const struct quern_peer *one = &roster->peer[a], *other = &roster->peer[b];
+    return one->host == other->host && memcmp(one->device_uuid, other->device_uuid, sizeof one->device_uuid) == 0;
 }
 
 struct quern_gpu_room {

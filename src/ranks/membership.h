@@ -78,6 +78,7 @@ struct quern_control {
  */
 struct quern_transport {
     const char *name;
+    bool reaches_hosts;                  /* ranks have addresses of each other's symmetric memory also between hosts */
 
     /* Whether it serves these ranks.  If not, the reason is appended to *why. */
     bool (*serves)(const struct quern_roster *roster, struct quern_text *why);

@@ -79,6 +79,8 @@ static int find_error(const struct quern_membership *member) {
     return rank;
 }
 
+static bool has_missing(uint32_t kind) { return kind == QUERN_KERNEL_ERROR_TIMEOUT || kind == QUERN_KERNEL_ERROR_LOST; }
+
 static quern_status error_status(const struct quern_membership *member, int rank) {
     const struct quern_slice_report slice = quern_place(member->roster, rank)->error.slice;
     const uint32_t kind = error_kind(member, rank);
@@ -225,15 +227,70 @@ static void poison_from_outside(struct quern_segment *segment, uint32_t poison) 
     if (swap(segment, poison)) quern_futex_wake(&segment->state);
 }
 
+/* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
+static void write_reason(const struct quern_membership *member, const uint32_t *missing, const char *format, va_list list) {
+    struct quern_poison_reason *mine = &quern_place(member->roster, member->rank)->reason;
+    char reason[QUERN_POISON_TEXT_BYTES];
+    struct quern_text text = quern_text_begin(reason, sizeof reason);
+    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_RELAXED)) return;
+    quern_text_add_list(&text, format, list);
+    memcpy(mine->text, reason, strlen(reason) + 1);
+    memcpy(mine->missing, missing, sizeof mine->missing);
+}
+
+/*
+ * The thread of a rank and the watcher of its work over NCCL may poison at the same time: one after the other, so that the reason
+ * and the status are of one of them.  Other ranks of the process do not wait.
+ */
+static bool poisoning[QUERN_GROUP_LIMIT];
+
+static void enter_list(const struct quern_membership *member, quern_status status, const uint32_t *missing, const char *format,
+                       va_list list) {
+    bool *mine = &poisoning[member->rank];
+    while (__atomic_exchange_n(mine, true, __ATOMIC_ACQUIRE)) sched_yield();
+    write_reason(member, missing, format, list);
+    poison_with(member, make_poison(REASON, member->rank, (uint32_t)status));
+    __atomic_store_n(mine, false, __ATOMIC_RELEASE);
+}
+
+__attribute__((format(printf, 4, 5))) static void enter(const struct quern_membership *member, quern_status status,
+                                                        const uint32_t *missing, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    enter_list(member, status, missing, format, list);
+    va_end(list);
+}
+
+/*
+ * The error record of a kernel becomes the poison.  It is in the memory of its host, so between hosts its text becomes the reason
+ * of this rank, which all hosts can have.
+ */
+static void adopt_error(const struct quern_membership *member) {
+    const int rank = find_error(member);
+    const quern_status status = error_status(member, rank);
+    const struct quern_kernel_error *error = &quern_place(member->roster, rank)->error;
+    uint32_t missing[QUERN_GROUP_WORDS] = {0};
+    char words[QUERN_POISON_TEXT_BYTES];
+    struct quern_text text = quern_text_begin(words, sizeof words);
+    if (!member->control) {
+        poison_with(member, make_poison(KERNEL_ERROR, rank, (uint32_t)status));
+        return;
+    }
+    describe_error(&text, member, rank);
+    if (has_missing(error_kind(member, rank))) memcpy(missing, error->missing, sizeof error->missing);
+    enter(member, status, missing, "%s", words);
+}
+
 /* The poison of a poisoned group.  If only a kernel has set it so far, its error record becomes the poison. */
 static uint32_t find_poison(const struct quern_membership *member) {
-    uint32_t poison = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
+    const uint32_t poison = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
     if (poison) return poison;
-    const int rank = find_error(member);
-    poison = make_poison(KERNEL_ERROR, rank, (uint32_t)error_status(member, rank));
-    poison_with(member, poison);
-    const uint32_t first = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
-    return first ? first : poison;
+    adopt_error(member);
+    return __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
+}
+
+void quern_adopt_kernel_error(const struct quern_membership *member) {
+    if (__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE)) find_poison(member);
 }
 
 /*
@@ -274,30 +331,9 @@ void quern_report_poison(struct quern_text *text, const struct quern_membership 
     quern_text_add(text, "\n");
 }
 
-/* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
-static void write_reason(const struct quern_membership *member, const uint32_t *missing, const char *format, va_list list) {
-    struct quern_poison_reason *mine = &quern_place(member->roster, member->rank)->reason;
-    char reason[QUERN_POISON_TEXT_BYTES];
-    struct quern_text text = quern_text_begin(reason, sizeof reason);
-    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_RELAXED)) return;
-    quern_text_add_list(&text, format, list);
-    memcpy(mine->text, reason, strlen(reason) + 1);
-    memcpy(mine->missing, missing, sizeof mine->missing);
-}
-
-/*
- * The thread of a rank and the watcher of its work over NCCL may poison at the same time: one after the other, so that the reason
- * and the status are of one of them.  Other ranks of the process do not wait.
- */
-static bool poisoning[QUERN_GROUP_LIMIT];
-
 static quern_status poison_list(const struct quern_membership *member, quern_status status, const uint32_t *missing,
                                 const char *format, va_list list) {
-    bool *mine = &poisoning[member->rank];
-    while (__atomic_exchange_n(mine, true, __ATOMIC_ACQUIRE)) sched_yield();
-    write_reason(member, missing, format, list);
-    poison_with(member, make_poison(REASON, member->rank, (uint32_t)status));
-    __atomic_store_n(mine, false, __ATOMIC_RELEASE);
+    enter_list(member, status, missing, format, list);
     return fail_poisoned(member);
 }
 
@@ -405,8 +441,6 @@ void quern_poison_by_abort(const struct quern_membership *member, const char *re
 }
 
 /* ---- the missing ranks ---- */
-
-static bool has_missing(uint32_t kind) { return kind == QUERN_KERNEL_ERROR_TIMEOUT || kind == QUERN_KERNEL_ERROR_LOST; }
 
 /* Those of the poison's text, from memory that others can write. */
 static void copy_missing(const struct quern_membership *member, uint32_t missing[QUERN_GROUP_WORDS]) {

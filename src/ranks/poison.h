@@ -30,6 +30,9 @@ void quern_poison_by_epoch(struct quern_segment *segment, int rank);
 void quern_poison_by_host_ranks(struct quern_segment *segment, int rank, int here);
 void quern_poison_by_end(struct quern_segment *segment, int rank);
 
+/* If only a kernel has poisoned the group, its error record becomes the poison.  Between hosts the monitor asks, for the others. */
+void quern_adopt_kernel_error(const struct quern_membership *member);
+
 /* For the other hosts: the poison of this one, with its text and the missing ranks.  False: there is none. */
 bool quern_read_poison(const struct quern_roster *roster, uint32_t *word, struct quern_poison_reason *reason);
 

@@ -323,6 +323,7 @@ static void describe_device(struct quern_segment_rank *place, const struct quern
     place->device_kind = (int32_t)device->kind;
     place->device_ordinal = device->ordinal;
     place->share_gpu = member->share_gpu;
+    place->has_fabric = device->has_fabric;
     place->transports = member->transports;
     place->failure_timeout = member->failure_timeout;
     memcpy(place->device_uuid, device->uuid.bytes, sizeof device->uuid.bytes);

@@ -270,6 +270,7 @@ static void set_up_peer(struct quern_roster *roster, const struct quern_entering
     peer->device_kind = (int32_t)device->kind;
     peer->device_ordinal = device->ordinal;
     peer->share_gpu = entering->share_gpu;
+    peer->has_fabric = device->has_fabric;
     peer->transports = entering->transports;
     memcpy(peer->device_uuid, device->uuid.bytes, sizeof peer->device_uuid);
 }
@@ -322,6 +323,7 @@ static void read_peer(struct quern_roster *roster, int rank) {
     peer->device_kind = place->device_kind;
     peer->device_ordinal = place->device_ordinal;
     peer->share_gpu = place->share_gpu;
+    peer->has_fabric = place->has_fabric;
     peer->transports = place->transports;
     memcpy(peer->device_uuid, place->device_uuid, sizeof peer->device_uuid);
     const uint32_t seat = __atomic_load_n(&place->seat, __ATOMIC_ACQUIRE);  /* only ranks of this host have taken one */

@@ -39,6 +39,7 @@ struct quern_peer {
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
     int32_t share_gpu;
+    int32_t has_fabric;
     uint32_t transports;               /* of data that it allows: bits of src/ranks/hosts/hosts.h */
 };
 

@@ -62,6 +62,7 @@ struct quern_segment_rank {
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
     int32_t share_gpu;
+    int32_t has_fabric;          /* its GPU's memory can have handles for other hosts */
     int32_t host;                /* its number; 0 in a group of one host */
     uint32_t transports;               /* of data between hosts that it allows: bits of src/ranks/hosts/hosts.h */
     uint32_t failure_timeout;            /* microseconds: after which it counts a host as lost */

@@ -80,6 +80,7 @@ struct quern_device {
     int driver;               /* the CUDA version of the driver, 13000 for 13.0 */
     int compute_capability;
     int multiprocessors;
+    int has_fabric;           /* its memory can have handles for other hosts of its NVLink fabric */
     int has_watchdog;         /* a display's: it ends kernels that run for about five seconds */
     int64_t shared_bytes;
     bool checks_answers;      /* QUERN_KNOWN_ANSWERS was not 0 when the device was opened */

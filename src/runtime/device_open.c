@@ -57,6 +57,8 @@ static quern_status read_attributes(quern_device *device, const struct quern_cud
         CUresult error = cuda->device_attribute(wanted[i].value, wanted[i].attribute, device->cuda_device);
         if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGetAttribute");
     }
+    const int fabric = CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED;  /* which older drivers do not know */
+    if (cuda->device_attribute(&device->has_fabric, fabric, device->cuda_device) != CUDA_SUCCESS) device->has_fabric = 0;
     device->compute_capability = 10 * major + minor;
     device->shared_bytes = shared;
     return QUERN_OK;

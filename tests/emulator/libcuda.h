@@ -236,6 +236,16 @@ struct Physical {
 };
 typedef std::shared_ptr<Physical> PhysicalRef;
 
+// What a handle of memory can be given as to other processes: bits, as in cuda.h.
+enum { handle_file = 1, handle_fabric = 8 };
+
+// Fabric handles (libcuda_fabric.cpp).
+constexpr size_t fabric_handle_bytes = 64;
+bool has_fabric(const Device &);
+bool any_fabric();
+Result export_fabric(const Physical &, void *out);
+Result open_fabric(const void *handle, int &file);
+
 struct Mapping {
   DevicePointer address;
   size_t bytes, offset;
@@ -258,6 +268,7 @@ unsigned long long handle_for(const PhysicalRef &);  // of a new object
 unsigned long long add_reference(const PhysicalRef &);
 char *view_of(Physical &);             // null when it cannot be mapped
 bool is_aligned(DevicePointer, size_t bytes);  // to the granularity
+unsigned handle_types();                       // that memory may be made with
 
 // ---- multicast objects (libcuda_multicast.cpp) ----
 

@@ -80,7 +80,7 @@ const FixedAttribute fixed_attributes[] = {
     {90, 1}, {95, 1}, {96, 0}, {99, 1}, {100, 0},      // preemption, registered, cooperative, host page tables
     {102, 1}, {103, 1}, {104, 0}, {105, 0}, {107, 0}, {110, 0}, // virtual memory, file descriptors; no Windows, compression, RDMA
     {113, 1}, {115, 1}, {116, 0}, {119, 0}, {124, 0}, {125, 0}, // read-only registration, pools; no RDMA, DMA-BUF, IPC events
-    {128, 0}, {133, 0},                                         // fabric handles, MPS
+    {133, 0},                                                   // MPS
 };
 
 bool device_attribute(const Device &d, int attribute, int &value) {
@@ -101,6 +101,7 @@ bool device_attribute(const Device &d, int attribute, int &value) {
     case 108: case 109: value = d.capability.major >= 8 ? g.l2_bytes / 2 : 0; return true;
     case 111: value = int(d.limits.reserved_shared); return true;
     case 120: case 127: value = d.capability.major >= 9; return true;
+    case 128: value = has_fabric(d); return true;
     case 132: value = has_multicast(d); return true;
   }
   for (const FixedAttribute &f : fixed_attributes)

@@ -197,7 +197,7 @@ bool any_multicast() {
 
 Result check_properties(const MulticastProp *p) {
   if (!p || p->flags || !p->device_count || p->device_count > most_devices || !is_aligned(0, p->bytes)) return invalid_value;
-  return p->handle_types > 1 || !any_multicast() ? not_supported : success;
+  return p->handle_types & ~handle_types() || !any_multicast() ? not_supported : success;
 }
 
 PhysicalRef multicast_of(unsigned long long handle) {

@@ -17,7 +17,7 @@ struct Handle { PhysicalRef object; unsigned references; };
 std::map<std::pair<dev_t, ino_t>, std::weak_ptr<Physical>> known;  // by file
 std::map<unsigned long long, Handle> handles;
 
-enum { type_pinned = 1, location_device = 1, location_last = 4, handle_file = 1 };
+enum { type_pinned = 1, location_device = 1, location_last = 4 };
 
 bool fill_file(int file, size_t bytes) {
   static const std::vector<u8> pattern(1 << 18, uninitialised);
@@ -120,6 +120,8 @@ Result check_location(const Location &l) {
   return device_of(l.id) ? success : invalid_device;
 }
 
+unsigned handle_types() { return any_fabric() ? handle_file | handle_fabric : handle_file; }
+
 bool is_aligned(DevicePointer p, size_t bytes) { return bytes && (p | bytes) % granularity == 0 && p + bytes > p; }
 
 }  // namespace emulator
@@ -139,7 +141,7 @@ struct AllocationProp {
 
 Result check_properties(const AllocationProp *p) {
   if (!p || p->type != type_pinned || p->win32_metadata) return invalid_value;
-  if (p->handle_types & ~unsigned(handle_file)) return not_supported;
+  if (p->handle_types & ~handle_types()) return not_supported;
   return p->flags.usage ? int(not_supported) : check_location(p->location);
 }
 
@@ -203,7 +205,9 @@ API Result cuMemGetAllocationPropertiesFromHandle(AllocationProp *p, unsigned lo
 API Result cuMemExportToShareableHandle(void *out, unsigned long long handle, int type, unsigned long long flags) {
   ENTER(initialization);
   PhysicalRef object = object_of(handle);
-  if (!out || !object || flags || type != handle_file || !(object->handle_types & handle_file)) return invalid_value;
+  const bool is_type = type == handle_file || type == handle_fabric;
+  if (!out || !object || flags || !is_type || !(object->handle_types & unsigned(type))) return invalid_value;
+  if (type == handle_fabric) return export_fabric(*object, out);
   int file = fcntl(object->file, F_DUPFD_CLOEXEC, 0);
   if (file < 0) return out_of_memory;
   memcpy(out, &file, sizeof file);
@@ -212,11 +216,13 @@ API Result cuMemExportToShareableHandle(void *out, unsigned long long handle, in
 
 API Result cuMemImportFromShareableHandle(unsigned long long *handle, void *os_handle, int type) {
   ENTER(initialization);
-  if (!handle || type != handle_file) return invalid_value;
-  const int file = int(reinterpret_cast<intptr_t>(os_handle));
+  if (!handle || (type != handle_file && type != handle_fabric) || (type == handle_fabric && !os_handle)) return invalid_value;
+  int file = int(reinterpret_cast<intptr_t>(os_handle));
+  if (type == handle_fabric)
+    if (Result r = open_fabric(os_handle, file)) return r;
   PhysicalRef object = recall(file);
-  if (!object)
-    if (Result r = import_file(file, object)) return r;
-  *handle = add_reference(object);
-  return success;
+  const Result r = object ? int(success) : import_file(file, object);
+  if (type == handle_fabric) close(file);
+  if (r == success) *handle = add_reference(object);
+  return r;
 }

@@ -203,14 +203,14 @@ quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const s
     quern_quantize_chunks_args args = QUANTIZE_CHUNKS_ARGS(.input_dtype = c->input, .output_dtype = c->output);
     args.rows = c->rows, args.columns = c->columns, args.chunk_rows = c->chunk_rows;
     args.eps = c->eps, args.power_of_two = c->power_of_two, args.rounding = c->rounding, args.seed = seed_of(c);
-    if (c->elements || bench->all) args.input = private + layout.input, args.output = symmetric + layout.output;
-    if (c->chunks || bench->all) args.ready = (uint32_t *)(void *)(symmetric + layout.ready);
+    if (c->elements || rank_bench_reaches(bench)) args.input = private + layout.input, args.output = symmetric + layout.output;
+    if (c->chunks || rank_bench_reaches(bench)) args.ready = (uint32_t *)(void *)(symmetric + layout.ready);
     args.ready_value = value;
     args.amax = (float *)(void *)(numbers + AMAX);
     if (c->has_scales) args.scale = (float *)(void *)(numbers + SCALE), args.scale_inv = (float *)(void *)(numbers + INVERSE);
     if (c->has_pointer) args.offset_pointer = (const uint64_t *)(void *)(numbers + OFFSET);
     else args.offset = offset_of(c, place);
-    if (bench->all) args.multiprocessors = (int)random_below(c->seed, 5000 + (uint64_t)rank, 4);
+    if (rank_bench_reaches(bench)) args.multiprocessors = (int)random_below(c->seed, 5000 + (uint64_t)rank, 4);
     make_order(c, place, order);
     if (!c->is_in_order) args.order = order;
     if (!c->everyone) args.members = c->members, args.member_count = c->count;
@@ -220,7 +220,8 @@ quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const s
 quern_status chunks_call(const struct rank_bench *bench, const quern_quantize_chunks_args *args) {
     size_t bytes = 1;
     rank_ok(bench->rank, quern_quantize_chunks_workspace(bench->group, args, &bytes));
-    rank_check(bench->rank, !bytes == !bench->all && (int64_t)bytes <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
+    rank_check(bench->rank, !bytes == !rank_bench_reaches(bench) && (int64_t)bytes <= bench->pool_bytes,
+               "a workspace of %zu bytes", bytes);
     return quern_quantize_chunks(bench->group, args, bytes ? bench->workspace : NULL, bytes, bench->stream);
 }
 

@@ -52,7 +52,7 @@ struct collective_choice {
     bool is_private, is_symmetric;    /* all buffers */
     bool is_aligned;                  /* all buffers, to 64 bytes */
     bool in_place, not_in_place;
-    bool shares_thread;               /* as GPUs of one host need it: symmetric buffers at the same place on all ranks */
+    bool shares_thread;               /* as GPUs that reach each other need it: symmetric buffers at the same place on all ranks */
     int64_t least, most;              /* bytes of all elements; no most: as above */
 };
 

@@ -25,6 +25,7 @@ void nccl_open_gpu(struct nccl_side *side, struct rank *rank, int gpu) {
 quern_group_args nccl_args(const struct nccl_side *side, double timeout) {
     quern_group_args args = rank_group_args(side->rank, timeout);
     args.device = side->device;
+    args.multicast = side->rank->wants_multicast;
     return args;
 }
 

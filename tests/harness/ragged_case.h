@@ -39,7 +39,7 @@ struct ragged_choice {
     int64_t largest;                  /* rows of a slice */
     bool is_private, is_symmetric;    /* all buffers */
     bool in_place, not_in_place;
-    bool shares_thread;               /* as GPUs of one host need it: outputs in symmetric memory, at the same place on all ranks */
+    bool shares_thread;               /* as GPUs that reach each other need it: outputs at the same place of symmetric memory */
 };
 
 void ragged_case_open(struct ragged_case *c, uint64_t seed, struct ragged_choice choice);

@@ -5,6 +5,8 @@ enum { GUARD = 192, GUARD_BYTE = 0xA5 };
 
 const char *const rank_pool_names[POOLS] = {"private", "symmetric"};
 
+bool rank_bench_reaches(const struct rank_bench *bench) { return bench->rank->shares_thread || bench->rank->has_fabric; }
+
 void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
     *bench = (struct rank_bench){.rank = rank, .group = group, .count = 1, .pool_bytes = pool_bytes};
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE));
@@ -18,16 +20,28 @@ void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *g
     }
 }
 
+/* Symmetric memory ends with the group. */
+static void *allocate(struct rank_bench *bench, bool symmetric) {
+    void *memory;
+    if (!symmetric) return nccl_allocate(&bench->side, bench->pool_bytes);
+    rank_ok(bench->rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)bench->pool_bytes}, &memory));
+    return memory;
+}
+
+static void release(struct rank_bench *bench, void *memory, bool symmetric) {
+    if (!symmetric) nccl_release(&bench->side, memory);
+}
+
 static void open_on_gpu(struct rank_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
     *bench = (struct rank_bench){.rank = rank, .count = 1, .pool_bytes = pool_bytes};
     nccl_open(&bench->side, rank, timeout);
     if (!rank->operations) rank_ok(rank, quern_prepare(bench->side.device, QUERN_COLLECTIVE));
     bench->group = bench->side.group;
     bench->stream = bench->side.stream;
-    bench->workspace = nccl_allocate(&bench->side, pool_bytes);
+    bench->workspace = allocate(bench, rank->has_fabric);
     bench->metadata = nccl_allocate(&bench->side, pool_bytes);
     for (int pool = 0; pool < POOLS; pool++) {
-        bench->pool[pool] = bench->image[pool] = nccl_allocate(&bench->side, pool_bytes);
+        bench->pool[pool] = bench->image[pool] = allocate(bench, rank->has_fabric && pool == POOL_SYMMETRIC);
         bench->expected[pool] = zeroed((size_t)pool_bytes);
     }
 }
@@ -38,8 +52,9 @@ void rank_bench_open(struct rank_bench *bench, struct rank *rank, double timeout
 }
 
 static quern_status close_on_gpu(struct rank_bench *bench) {
-    for (int pool = 0; pool < POOLS; pool++) nccl_release(&bench->side, bench->pool[pool]);
-    nccl_release(&bench->side, bench->workspace);
+    const bool has_fabric = bench->rank->has_fabric;
+    for (int pool = 0; pool < POOLS; pool++) release(bench, bench->pool[pool], has_fabric && pool == POOL_SYMMETRIC);
+    release(bench, bench->workspace, has_fabric);
     nccl_release(&bench->side, bench->metadata);
     return nccl_close(&bench->side);
 }

@@ -31,6 +31,9 @@ struct rank_bench {
     void (*move)(const struct rank_bench *bench, void *on_device, void *on_host, int64_t bytes, bool to_device);
 };
 
+/* Whether it is of GPUs that reach each other's memory: of one host, or of hosts with one fabric. */
+bool rank_bench_reaches(const struct rank_bench *bench);
+
 /* Each of the ranks that the calling thread drives. */
 #define EACH_BENCH(one, first) (__typeof__(&*(first)) one = (first); one < (first) + (first)->count; one++)
 

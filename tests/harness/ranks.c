@@ -367,6 +367,7 @@ static void *run_rank(void *user) {
                         .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .transports = run->transports,
                         .watches_heartbeat = run->ranks.watches_heartbeat,
                         .progress = run->ranks.progress || getenv("QUERN_TEST_PROGRESS"), .on_gpu = run->ranks.nccl,
+                        .has_fabric = run->ranks.fabric, .wants_multicast = run->ranks.wants_multicast,
                         .operations = run->ranks.operations};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, &run->ranks);
@@ -447,12 +448,14 @@ static void choose_port(struct rank_run *run) {
     snprintf(run->meet, sizeof run->meet, "127.0.0.2:%d", ntohs(name.sin_port));
 }
 
-void nccl_set_machine(const char *settings) {
-    char gpus[8 * NCCL_GPUS] = "";
+void nccl_set_machine(const char *settings) { nccl_set_gpus(NCCL_GPUS, settings); }
+
+void nccl_set_gpus(int count, const char *settings) {
+    char gpus[8 * MOST_RUN_RANKS] = "";
     const char *one = getenv("QUERN_EMULATOR");
     char capability[8];
     snprintf(capability, sizeof capability, "%.*s", (int)strcspn(one ? one : "9.0", ","), one ? one : "9.0");
-    for (int i = 0; i < NCCL_GPUS; i++) strcat(strcat(gpus, i ? "," : ""), capability);
+    for (int i = 0; i < count; i++) strcat(strcat(gpus, i ? "," : ""), capability);
     setenv("QUERN_EMULATOR", gpus, 1);
     setenv("QUERN_NCCL_STANDIN", settings, 1);
 }
@@ -465,7 +468,9 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
     snprintf(run->name, sizeof run->name, "test.%d.%d", (int)getpid(), ++runs);
     share_memory(run);
     if (ranks->hosts) choose_port(run);
-    if (ranks->nccl) nccl_set_machine(ranks->nccl);
+    if (ranks->nccl) nccl_set_gpus(ranks->count > NCCL_GPUS ? ranks->count : NCCL_GPUS, ranks->nccl);
+    if (ranks->fabric) setenv("QUERN_EMULATOR_FABRIC", ranks->fabric, 1);
+    else unsetenv("QUERN_EMULATOR_FABRIC");
     run->transports = run->ranks.carrier || !ranks->hosts ? NULL : getenv("QUERN_TEST_WAYS");
     if (!run->ranks.carrier && !run->transports) run->ranks.carrier = carrier_of_environment();
     if (!ranks->hosts || ranks->count > CARRIER_RANKS) run->ranks.carrier = NULL;

@@ -55,7 +55,9 @@ struct rank {
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
     struct rank_result *result;
-    bool on_gpu;             /* over NCCL: with a GPU of its own, which rank_bench_open opens */
+    bool on_gpu;             /* of hosts: with a GPU of its own, which rank_bench_open opens ... */
+    bool wants_multicast;    /* as below */
+    bool has_fabric;         /* ... and which is of one fabric with the others, so that there is symmetric memory */
     unsigned operations;     /* prepared there */
     bool shares_thread;      /* of a group of GPUs of one host whose ranks one thread drives (gpu_bench.h) */
     bool is_unreadable;      /* RANK_UNREADABLE */
@@ -184,8 +186,10 @@ struct ranks {
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     const char *nccl;        /* GPU ranks: as nccl_set_machine has it */
+    const char *fabric;      /* with nccl: the clique of all GPUs, which then need no NCCL; NULL: they have no fabric */
     unsigned operations;     /* prepared on GPUs; 0: all of ranks */
     bool within_host;        /* of ways: no other one */
+    bool wants_multicast;    /* the groups of GPU ranks ask for it */
     size_t shared_bytes;     /* 0: 128 KiB */
     bool watches_heartbeat;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     bool progress;           /* threads of the library move transfers; so they do if QUERN_TEST_PROGRESS is set */
@@ -214,8 +218,9 @@ struct rank_result {
 
 struct rank_run;
 
-/* An emulated machine with GPUs for all ranks, and the settings of the stand-in for NCCL (tests/nccl), for ranks started then. */
+/* An emulated machine with GPUs for all ranks, so many or NCCL_GPUS, and the settings of the stand-in for NCCL (tests/nccl), for ranks started then. */
 enum { NCCL_GPUS = 8 };
+void nccl_set_gpus(int gpus, const char *settings);
 void nccl_set_machine(const char *settings);
 
 /* Starts the ranks; ends the program if it cannot. */

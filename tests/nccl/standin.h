@@ -60,7 +60,7 @@ const Driver *driver();  // null: there is none
 
 // ---- the wire (standin_wire.cpp) ----
 
-constexpr int most_ranks = 32;
+constexpr int most_ranks = 144;
 constexpr int most_channels = 32;
 constexpr size_t ring_bytes = 1 << 16;
 

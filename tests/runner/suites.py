@@ -14,7 +14,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "suites"
 # Suites that take long or much memory: of configurations whose other suites are in the gate, a part or the deep run has them.
-LARGE = frozenset({"test_adam_long", "test_large"})
+LARGE = frozenset({"test_adam_long", "test_large", "test_nccl_many"})
 KINDS = ("cpu", "emulated", "gpu", "ranks", "driver", "oracle")
 STATEMENT = re.compile(r"^ \* Runs on: (?P<kinds>[a-z, ]+)(; kernels of (?P<operations>[a-z_, ]+))?"
                        r"(?P<plain>; not with sanitizers)?\.$", re.MULTILINE)

@@ -37,6 +37,7 @@ Test(cuda_declarations, constants) {
         VALUE(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97),
         VALUE(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 102),
         VALUE(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 103),
+        VALUE(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 128), VALUE(CU_MEM_HANDLE_TYPE_FABRIC, 8),
         VALUE(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 132), VALUE(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1),
         VALUE(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8),
         VALUE(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 9), VALUE(CU_MEM_LOCATION_TYPE_DEVICE, 1),
@@ -56,7 +57,7 @@ Test(cuda_declarations, structs) {
 #define SIZE(type, theirs) {"sizeof " #type, sizeof(type), theirs}
 #define PLACE(type, member, theirs) {#type "." #member, offsetof(type, member), theirs}
     static const struct number numbers[] = {
-        SIZE(CUmemLocation, 8), PLACE(CUmemLocation, type, 0), PLACE(CUmemLocation, id, 4),
+        SIZE(CUmemLocation, 8), PLACE(CUmemLocation, type, 0), PLACE(CUmemLocation, id, 4), SIZE(CUmemFabricHandle, 64),
         SIZE(CUmemAllocationProp, 32), PLACE(CUmemAllocationProp, type, 0), PLACE(CUmemAllocationProp, requested_handle_types, 4),
         PLACE(CUmemAllocationProp, location, 8), PLACE(CUmemAllocationProp, win32_handle_meta_data, 16),
         PLACE(CUmemAllocationProp, flags, 24), SIZE(CUmemAccessDesc, 12), PLACE(CUmemAccessDesc, location, 0),

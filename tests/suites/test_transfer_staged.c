@@ -15,24 +15,28 @@
 
 enum { PIECE = QUERN_BOUNCE_BYTES };
 
-/* Where GPUs do not reach each other, the window is pinned memory of the host. */
+/* Where GPUs do not reach each other, the window is pinned memory of the host; between hosts they have one fabric. */
 struct scene {
     enum gpu_memory memory;
     bool is_pinned;
     const void *more;
+    int hosts;               /* 0: one */
 };
 
-static const struct scene scenes[] = {{GPU_PRIVATE, false, NULL}, {GPU_MIXED, false, NULL}, {GPU_PRIVATE, true, NULL},
-                                      {GPU_MIXED, true, NULL}};
+static const struct scene scenes[] = {{GPU_PRIVATE, false, NULL, 0}, {GPU_MIXED, false, NULL, 0}, {GPU_PRIVATE, true, NULL, 0},
+                                      {GPU_MIXED, true, NULL, 0}};
 
 static void set_machine(bool is_pinned) {
     nccl_set_machine("");
     setenv("QUERN_EMULATOR_PEERS", is_pinned ? "none" : "all", 1);
 }
 
+/* Where the ranks of a scene are. */
+#define ON(scene) .hosts = (scene)->hosts, .nccl = (scene)->hosts ? "" : NULL, .fabric = (scene)->hosts ? "one" : NULL
+
 static void check_on(int ranks, rank_function *function, const struct scene *scene) {
     set_machine(scene->is_pinned);
-    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = function, .user = scene, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = function, .user = scene, .shared_bytes = 4096, ON(scene));
 }
 
 static void open_end(struct gpu_end *end, struct rank *rank) {
@@ -99,11 +103,12 @@ static void start(const struct transfer_pair *pair) {
 static void check_report(const struct gpu_end *end) {
     const struct scene *scene = end->side.rank->user;
     rank_check_report(end->side.rank, end->side.group, scene->is_pinned ? "other memory through 8 MiB of pinned host memory\n"
+                                                       : scene->hosts   ? "through 8 MiB of GPU memory over a fabric\n"
                                                                         : "other memory through 8 MiB of GPU memory\n");
 }
 
-TEST_SCENES(transfer_staged, sizes_around_a_piece, for (int pinned = 0; pinned <= 1; pinned++), 2,
-            &(struct scene){.is_pinned = pinned}) {
+TEST_SCENES(transfer_staged, sizes_around_a_piece, for (int way = 0; way <= 2; way++), 2,
+            (&(struct scene){.is_pinned = way == 1, .hosts = way == 2 ? 2 : 0})) {
     static const int64_t sizes[] = {1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1, 3 * PIECE + 5};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct transfer_pair pair = begin_pair(end, i, sizes[i]);
@@ -292,8 +297,8 @@ static void end_at(struct gpu_end *end, int at, const struct ending *ending) {
 
 static const struct ending endings[] = {{false, true, false}, {true, true, true}, {false, false, true}, {true, false, false}};
 
-TEST_SCENES(transfer_staged, ends_at_each_step, for (size_t i = 0; i < COUNT(endings); i++), 2,
-            &(struct scene){.more = &endings[i]}) {
+TEST_SCENES(transfer_staged, ends_at_each_step, for (size_t i = 0; i < 2 * COUNT(endings); i++), 2,
+            (&(struct scene){.more = &endings[i / 2], .hosts = i % 2 ? 2 : 0})) {
     const struct scene *scene = rank->user;
     for (int at = 0; at < STEPS; at++) {
         end_at(end, at, scene->more);
@@ -326,12 +331,12 @@ static quern_status kill_at(struct rank *rank) {
 }
 
 Test(transfer_staged, a_process_that_is_killed_at_each_step) {
-    for (int pinned = 0; pinned <= 1; pinned++)
-        for (int at = 0; at < STEPS; at += 1 + pinned) {
-            const struct scene scene = {.is_pinned = pinned, .more = &at};
-            set_machine(pinned);
+    for (int way = 0; way <= 2; way++)
+        for (int at = 0; at < STEPS; at += way ? 2 : 1) {
+            const struct scene scene = {.is_pinned = way == 1, .more = &at, .hosts = way == 2 ? 2 : 0};
+            set_machine(scene.is_pinned);
             const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = kill_at, .user = &scene,
-                                                          .may_die = 1u << at % 2});
+                                                          .may_die = 1u << at % 2, ON(&scene)});
             check(!wrong, "step %d: %s", at, wrong);
         }
 }
@@ -342,6 +347,7 @@ struct failure {
     int error;
     const char *name;
     bool is_pinned;
+    int hosts;
 };
 
 /* The next transfer needs new windows.  What is still said of the old ones is heard before. */
@@ -389,12 +395,13 @@ static bool fail_call(struct gpu_end *end, long number, const struct failure *fa
     return has_failed;
 }
 
-static const struct failure failures[] = {{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", false},
-                                          {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", true},
-                                          {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", false}};
+static const struct failure failures[] = {{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", false, 0},
+                                          {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", true, 0},
+                                          {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", false, 2},
+                                          {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", false, 0}};
 
 TEST_SCENES(transfer_staged, each_failing_call, for (size_t i = 0; i < COUNT(failures); i++), 2,
-            (&(struct scene){.is_pinned = failures[i].is_pinned, .more = &failures[i]})) {
+            (&(struct scene){.is_pinned = failures[i].is_pinned, .more = &failures[i], .hosts = failures[i].hosts})) {
     enum { MOST = 120 };
     const struct scene *scene = rank->user;
     int failed = 0;

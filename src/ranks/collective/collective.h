@@ -332,11 +332,11 @@ enum {
 /* The first byte of one of several shares of a piece; the first share is the largest. */
 int64_t quern_nccl_cut(const struct quern_collective_call *call, int index, int shares);
 
-/* What one kernel combines, in this order.  That of the place `own` is a slot for the rank's own input, or NULL. */
+/* What kernels combine, in this order.  That of the place `own` is a slot for the rank's own input, or NULL. */
 struct quern_nccl_sum {
     int64_t bytes;                       /* 0: no kernel */
     int sources, own;
-    const char *source[QUERN_RANK_LIMIT];
+    const char *source[QUERN_GROUP_LIMIT];
     const char *own_input;
     char *to;
 };

@@ -95,7 +95,16 @@ static quern_status run(struct quern_collective_call *call, void *stream) {
     return status == QUERN_OK ? QUERN_OK : quern_nccl_fail_inside(call->member, status);
 }
 
+/* A launch has so many inputs, and the next one goes on from its result: in 16 bits that is rounded. */
+static quern_status check(const struct quern_collective_call *call) {
+    const bool is_exact = call->dtype == QUERN_F32 || call->combination == QUERN_COMBINE_MAX;
+    if (!call->form->reduces || is_exact || call->places <= QUERN_RANK_LIMIT) return QUERN_OK;
+    return quern_fail(call->member->device, QUERN_NOT_SUPPORTED, "the sum of %d members in 16 bits, over NCCL: expected at most %d "
+                      "members, or F32", call->places, QUERN_RANK_LIMIT);
+}
+
 const struct quern_collective_transport quern_nccl_collective = {
+    .check = check,
     .workspace_bytes = workspace_bytes,
     .any_workspace = true,
     .run = run,

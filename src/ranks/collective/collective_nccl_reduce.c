@@ -36,8 +36,8 @@ enum {
     MORE_BYTES = 512 << 10
 };
 
-_Static_assert(4 * (QUERN_RANK_LIMIT - 1) <= QUERN_NCCL_GROUP_OPERATIONS, "inputs and results of all ranks are one group");
-_Static_assert(WORKSPACE / QUERN_RANK_LIMIT >= QUERN_NCCL_LINE + QUERN_NCCL_VECTOR, "every place has a slot");
+_Static_assert(4 * (QUERN_GROUP_LIMIT - 1) <= QUERN_NCCL_GROUP_OPERATIONS, "inputs and results of all ranks are one group");
+_Static_assert(WORKSPACE / QUERN_GROUP_LIMIT >= QUERN_NCCL_LINE + QUERN_NCCL_VECTOR, "every place has a slot");
 
 struct reduction {
     const struct quern_collective_call *call;

@@ -1,15 +1,19 @@
 /*
- * The transports of GPU ranks: GPUs of one host, in one process or in several.  Rows of the table in form.c.
+ * The transports of GPU ranks whose kernels reach each other's memory: GPUs of one host, in one process or in several, and GPUs of
+ * several hosts that have one NVLink fabric.  Rows of the table in form.c.
  *
- * The ranks reach each other's memory, or, where GPUs have no access to it, pinned memory of the host.  The kernels are the same:
- * only the addresses differ.  Through the host every byte crosses PCIe twice.
+ * The ranks reach each other's memory, or, where GPUs of one host have no access to it, pinned memory of the host.  The kernels are
+ * the same: only the addresses differ.  Through the host every byte crosses PCIe twice.  Between hosts the pads are in memory of
+ * fabric handles; the words that a kernel looks at for the end of a wait are those of its own host, where the monitor writes them.
  *
  * Ranks that share a GPU wait for each other's kernels, which must therefore run at once.  Within one process they do.  Kernels of
  * several processes take turns unless MPS runs.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "ranks/group/group.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
@@ -23,23 +27,34 @@
 #include "runtime/status.h"
 
 /* Judged by the roster alone, so that every rank gets the same answer. */
-static bool serves(const struct quern_roster *roster, struct quern_text *why) {
-    for (int rank = 0; rank < roster->ranks; rank++) {
-        if (roster->peer[rank].device_kind != QUERN_CUDA) {
-            quern_text_add(why, "rank %d is a CPU", rank);
-            return false;
-        }
-        if (roster->peer[rank].is_elsewhere) {
-            quern_text_add(why, "rank %d is of another host", rank);
-            return false;
-        }
-        for (int other = 0; other < rank; other++) {
-            bool may_share = roster->peer[rank].share_gpu && roster->peer[other].share_gpu;
-            if (may_share || !quern_cuda_same_gpu(roster, rank, other)) continue;
-            quern_text_add(why, "ranks %d and %d use one GPU, which both must allow by share_gpu", other, rank);
-            return false;
-        }
+static bool serves_rank(const struct quern_roster *roster, int rank, bool of_hosts, struct quern_text *why) {
+    const struct quern_peer *peer = &roster->peer[rank];
+    const char *lacks = peer->device_kind != QUERN_CUDA     ? "is a CPU"
+                        : !of_hosts && peer->is_elsewhere   ? "is of another host"
+                        : of_hosts && !peer->has_fabric     ? "has a GPU or a driver without fabric handles"
+                                                            : NULL;
+    if (lacks) quern_text_add(why, "rank %d %s", rank, lacks);
+    for (int other = 0; other < rank && !lacks; other++) {
+        bool may_share = peer->share_gpu && roster->peer[other].share_gpu;
+        if (may_share || !quern_cuda_same_gpu(roster, rank, other)) continue;
+        quern_text_add(why, "ranks %d and %d use one GPU, which both must allow by share_gpu", other, rank);
+        return false;
     }
+    return !lacks;
+}
+
+static bool serves(const struct quern_roster *roster, struct quern_text *why) {
+    for (int rank = 0; rank < roster->ranks; rank++)
+        if (!serves_rank(roster, rank, false, why)) return false;
+    return true;
+}
+
+static bool serves_hosts(const struct quern_roster *roster, struct quern_text *why) {
+    if (roster->hosts == 1) quern_text_add(why, "all ranks are of one host");
+    if (roster->ranks > QUERN_RANK_LIMIT) quern_text_add(why, "it serves up to %d ranks", QUERN_RANK_LIMIT);
+    if (roster->hosts == 1 || roster->ranks > QUERN_RANK_LIMIT) return false;
+    for (int rank = 0; rank < roster->ranks; rank++)
+        if (!serves_rank(roster, rank, true, why)) return false;
     return true;
 }
 
@@ -76,7 +91,7 @@ static quern_status set_up_pad(struct quern_membership *member, void *pad) {
     quern_symmetric_find(member, pad, 1, &place);
     for (int peer = 0; peer < member->ranks; peer++) rank->pad[peer] = (uintptr_t)place.peer[peer];
     rank->multicast_pad = (uintptr_t)place.multicast;
-    if (member->transport == &quern_cuda_transport) note_lost_multicast(member, pad);
+    if (member->transport != &quern_pinned_transport) note_lost_multicast(member, pad);
     return write_pad(member, (uintptr_t)pad);
 }
 
@@ -101,9 +116,27 @@ static quern_status settle(const struct quern_membership *member) {
     return quern_cuda_settle(member, quern_cuda_is_unmarked(quern_cuda_rank_of(member)));
 }
 
+static bool all_have_gone(const struct quern_membership *member) {
+    for (int rank = 0; rank < member->ranks; rank++)
+        if (rank != member->rank && !quern_rank_has_gone(member->roster, rank)) return false;
+    return true;
+}
+
+/*
+ * What is bound to multicast between hosts can be unbound when the other ranks leave, too.  They hear that this one does, and it
+ * waits for them for a moment.  If they do not come, the memory stays until the process ends.
+ */
+static void await_leavers(const struct quern_membership *member) {
+    enum { MOST = 1000 };  /* milliseconds */
+    if (!member->control || !quern_cuda_rank_of(member)->multicast_pad) return;
+    __atomic_store_n(&member->segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+    for (int waited = 0; waited < MOST && !all_have_gone(member); waited++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 static void detach(struct quern_membership *member) {
     if (!quern_cuda_rank_of(member)) return;
     quern_symmetric_forget(member);
+    await_leavers(member);
     quern_leave_local_rank(quern_cuda_rank_of(member));
     quern_cuda_free_rank(member);
     quern_symmetric_sweep();
@@ -124,8 +157,19 @@ static quern_status make_all(struct quern_membership *const *members, int count,
     return status == QUERN_OK ? make_pads(members, count) : status;
 }
 
+/* No kernel has run.  The rank stays for another transport. */
+static void abandon_pad(const struct quern_membership *member) {
+    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    if (!rank || !rank->multicast_pad) return;
+    quern_symmetric_abandon_multicast(member, (void *)(uintptr_t)rank->pad[member->rank]);
+    rank->multicast_pad = 0;
+}
+
 static quern_status end_attach(struct quern_membership *const *members, int count, quern_status status) {
-    for (int i = 0; i < count && status != QUERN_OK; i++) detach(members[i]);
+    for (int i = 0; i < count && status != QUERN_OK; i++) {
+        abandon_pad(members[i]);
+        detach(members[i]);
+    }
     return status;
 }
 
@@ -164,6 +208,22 @@ const struct quern_transport quern_pinned_transport = {
     .barrier = quern_cuda_barrier,
     .allocated = &quern_pinned_memory,
     .registered = &quern_pinned_registration,
+    .ragged = &quern_cuda_ragged,
+    .collective = &quern_cuda_collective,
+    .chunks = &quern_cuda_chunks,
+};
+
+const struct quern_transport quern_fabric_transport = {
+    .name = "GPU memory over a fabric",
+    .reaches_hosts = true,
+    .serves = serves_hosts,
+    .attach = attach,
+    .look = quern_cuda_look,
+    .settle = settle,
+    .detach = detach,
+    .barrier = quern_cuda_barrier,
+    .allocated = &quern_fabric_memory,
+    .registered = &quern_fabric_registration,
     .ragged = &quern_cuda_ragged,
     .collective = &quern_cuda_collective,
     .chunks = &quern_cuda_chunks,

@@ -20,7 +20,7 @@
 #include "runtime/status.h"
 
 static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_hosts_transport, &quern_cuda_transport,
-                                                           &quern_pinned_transport, &quern_nccl_transport};
+                                                           &quern_pinned_transport, &quern_fabric_transport, &quern_nccl_transport};
 
 /* Seconds.  A rank on a GPU may compile kernels, or write a checkpoint. */
 static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;

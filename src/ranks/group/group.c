@@ -101,7 +101,7 @@ static quern_status check_transports(const quern_group_args *args) {
 static quern_status check_args(const quern_group_args *args) {
     const quern_device *device = args->device;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    const int most = device->kind == QUERN_CPU && args->hosts ? QUERN_GROUP_LIMIT : QUERN_RANK_LIMIT;
+    const int most = args->hosts ? QUERN_GROUP_LIMIT : QUERN_RANK_LIMIT;
     if (args->ranks < 1 || args->ranks > most)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "ranks is %d: expected 1 to %d", args->ranks, most);
     if (args->rank < 0 || args->rank >= args->ranks)

@@ -6,9 +6,9 @@
 #include "ranks/membership.h"
 #include "ranks/rendezvous.h"
 
-/* ---- cuda_transport.c: the transports of GPUs of one host, for the table in form.c ---- */
+/* ---- cuda_transport.c: the transports of GPUs that reach each other's memory, for the table in form.c ---- */
 
-extern const struct quern_transport quern_cuda_transport, quern_pinned_transport;
+extern const struct quern_transport quern_cuda_transport, quern_pinned_transport, quern_fabric_transport;
 
 /* ---- form.c: forms a group and makes its handles valid ---- */
 

@@ -7,7 +7,8 @@ struct quern_fact quern_read_fact(const struct quern_membership *member, int ran
     const struct quern_segment_rank *place = &member->segment->rank[rank];
     struct quern_fact fact = {.rank = rank, .process = place->process, .device_kind = place->device_kind,
                               .device_ordinal = place->device_ordinal, .address = place->address, .transports = place->transports,
-                              .failure_timeout = place->failure_timeout};
+                              .failure_timeout = place->failure_timeout, .share_gpu = place->share_gpu,
+                              .has_fabric = place->has_fabric};
     memcpy(fact.device_uuid, place->device_uuid, sizeof fact.device_uuid);
     return fact;
 }
@@ -32,6 +33,8 @@ void quern_publish_roll(const struct quern_membership *member, const struct quer
         place->device_kind = fact->device_kind;
         place->device_ordinal = fact->device_ordinal;
         place->transports = fact->transports;
+        place->share_gpu = fact->share_gpu;
+        place->has_fabric = fact->has_fabric;
         memcpy(place->device_uuid, fact->device_uuid, sizeof place->device_uuid);
         __atomic_store_n(&place->state, QUERN_RANK_ELSEWHERE, __ATOMIC_RELEASE);
     }

@@ -11,7 +11,7 @@
 #include "os/clock.h"
 
 static const char MAGIC[8] = "quernnet", WELCOME[8] = "welcome", REFUSED[8] = "refused";
-const uint32_t quern_handshake_version = 8;
+const uint32_t quern_handshake_version = 9;
 
 /* ---- keys and codes ---- */
 

@@ -170,6 +170,7 @@ struct quern_fact {
     struct quern_process process;
     int32_t device_kind, device_ordinal;
     unsigned char device_uuid[16];
+    int32_t share_gpu, has_fabric;
     struct quern_address address;
     uint32_t transports;             /* of data that it allows: bits of choice.c */
     uint32_t failure_timeout;          /* microseconds: after which it counts a host as lost */

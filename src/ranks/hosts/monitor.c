@@ -62,6 +62,7 @@ struct line {
 
 struct quern_monitor {
     struct quern_roster *roster;
+    struct quern_membership *member;                   /* a copy of the leader's, for poison: it may leave before its process */
     pthread_t thread;
     uint32_t ends;                                     /* atomic: to end */
     struct quern_heartbeat heartbeat;                      /* of the others */
@@ -248,6 +249,7 @@ static void say_datagrams(struct quern_monitor *monitor) {
 
 static void say_poison(struct quern_monitor *monitor) {
     struct poison poison = {.word = 0};
+    if (!monitor->told) quern_adopt_kernel_error(monitor->member);
     if (monitor->told || !quern_read_poison(monitor->roster, &poison.word, &poison.reason)) return;
     say(monitor, &(struct head){.word = POISONED}, &poison, sizeof poison);
     monitor->told = quern_now();
@@ -329,6 +331,7 @@ static void free_monitor(struct quern_monitor *monitor) {
     if (!monitor) return;
     quern_close_datagrams(&monitor->datagrams);
     free(monitor->polls);
+    free(monitor->member);
     free(monitor);
 }
 
@@ -339,11 +342,15 @@ static struct quern_monitor *make_monitor(const struct quern_membership *member,
     errno = ENOMEM;
     if (!monitor) return NULL;
     if (!quern_open_datagrams(&monitor->datagrams, control, member->ranks, member->roster->peer[member->roster->rank_at[0]].host) ||
-        !(monitor->polls = calloc((size_t)lines + 1, sizeof *monitor->polls))) {
+        !(monitor->polls = calloc((size_t)lines + 1, sizeof *monitor->polls)) ||
+        !(monitor->member = malloc(sizeof *monitor->member))) {
         free_monitor(monitor);
         return NULL;
     }
     monitor->roster = member->roster;
+    *monitor->member = *member;
+    monitor->member->device = NULL;  /* of a log's lines: it may be closed */
+    monitor->member->numbers = NULL;
     monitor->heartbeat = quern_begin_heartbeat(member->failure_timeout, quern_now());
     monitor->poison_timeout = quern_poison_timeout(member->failure_timeout);
     for (int rank = 0; rank < member->ranks; rank++)

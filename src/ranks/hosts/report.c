@@ -20,8 +20,11 @@ static void report_pairs(struct quern_text *text, const struct quern_membership 
     const char *memory = member->device->kind == QUERN_CPU ? "host" : "GPU";
     for (int one = 0; one < roster->hosts; one++)
         for (int other = one + 1; other < roster->hosts; other++)
-            quern_text_add(text, "hosts %d and %d: %s, since %s memory does not reach from one host to another%s%s\n", one, other,
-                           quern_transport_between_hosts(member), memory, *why ? "; " : "", why);
+            if (member->transport->reaches_hosts)
+                quern_text_add(text, "hosts %d and %d: %s\n", one, other, member->transport->name);
+            else
+                quern_text_add(text, "hosts %d and %d: %s, since %s memory does not reach from one host to another%s%s\n", one,
+                               other, quern_transport_between_hosts(member), memory, *why ? "; " : "", why);
 }
 
 static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {

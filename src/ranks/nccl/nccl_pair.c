@@ -285,7 +285,7 @@ static quern_status begin_capture(struct quern_nccl_pair *pair, const struct que
     if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuStreamWaitEvent");
     quern_set_add(&operation.set, member->rank);
     quern_set_add(&operation.set, pair->peer);
-    operation.tag = quern_make_tag(QUERN_IN_TRANSFER, QUERN_PHASE_NONE, quern_members_digest(operation.set.words));
+    operation.tag = quern_make_tag(QUERN_IN_TRANSFER, QUERN_PHASE_NONE, quern_set_digest(&operation.set, member->ranks));
     quern_status status = quern_nccl_find_graph(member, pair->branch, &graph);
     if (status != QUERN_OK) return status;
     if (!graph) return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the stream is not captured any more");

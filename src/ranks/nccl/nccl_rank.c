@@ -187,7 +187,7 @@ static quern_status capture_next(struct quern_nccl_rank *rank, const struct quer
 
 quern_status quern_nccl_enqueue(struct quern_membership *member, const struct quern_nccl_call *call) {
     struct quern_nccl_rank *rank = quern_nccl_rank_of(member);
-    const uint32_t tag = quern_make_tag(call->collective, QUERN_PHASE_NONE, quern_members_digest(call->set->words));
+    const uint32_t tag = quern_make_tag(call->collective, QUERN_PHASE_NONE, quern_set_digest(call->set, member->ranks));
     CUgraph graph;
     quern_status status = quern_nccl_find_graph(member, call->stream, &graph);
     if (status == QUERN_OK) status = take_room(rank, !graph);

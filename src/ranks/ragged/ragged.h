@@ -335,7 +335,7 @@ struct quern_ragged_gathering {
     struct quern_membership *members[QUERN_RANK_LIMIT];
     enum quern_collective operation;
     bool in_place_of_peers;                             /* a sender finds a receiver's output at the place of its own */
-    struct quern_ragged_outline outlines[QUERN_RANK_LIMIT];  /* of every rank */
+    struct quern_ragged_outline outlines[QUERN_GROUP_LIMIT];  /* of every rank */
     int64_t entries;                                    /* the most that any rank has */
     struct quern_ragged_notice *mine;                   /* of the ranks of this thread: [count, entries] */
     struct quern_ragged_notice *offers;                 /* of every rank: [ranks, entries]; the sources are rows */

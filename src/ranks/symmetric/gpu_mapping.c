@@ -56,7 +56,7 @@ static quern_status fail_with(const struct quern_membership *member, CUresult er
     char what[96];
     struct quern_text text = quern_text_begin(what, sizeof what);
     quern_text_add(&text, "%s of %s", call, whose);
-    return quern_cuda_fail(member->device, error, what);
+    return quern_fail_handle(member, error, what);
 }
 
 quern_status quern_give_access(const struct quern_membership *member, const struct quern_local_gpus *gpus, CUdeviceptr address,

@@ -70,11 +70,19 @@ static bool is_sound(const struct quern_symmetric_part *part) {
 /* The parts have come through memory that others can write. */
 static quern_status check_parts(const struct making *making) {
     const struct quern_membership *first = making->members[0];
+    const bool reaches = first->transport->reaches_hosts;
     for (int rank = 0; rank < first->ranks; rank++)  /* memory of another host is none of this one's */
-        if (first->roster->peer[rank].is_elsewhere) making->parts[rank] = (struct quern_symmetric_part){.bytes = 0};
+        if (!reaches && first->roster->peer[rank].is_elsewhere) making->parts[rank] = (struct quern_symmetric_part){.bytes = 0};
     for (int rank = 0; rank < first->ranks; rank++)
         if (!is_sound(&making->parts[rank])) return quern_fail_damaged(first->device, "a message", rank);
     return QUERN_OK;
+}
+
+/* What is no longer needed anywhere is closed before new memory is made. */
+static void hear_frees(const struct making *making) {
+    for (int rank = 0; rank < making->members[0]->ranks; rank++)
+        quern_symmetric_hear_frees(making->members[0], rank, making->parts[rank].freed);
+    quern_symmetric_sweep();
 }
 
 /*
@@ -99,7 +107,11 @@ static quern_status begin(struct making *making, quern_status status, void *cons
         if (status == QUERN_OK) status = making->kind->describe(making->members[i], pointers ? pointers[i] : NULL, &mine[i]);
     }
     status = agree_at(making, at, status);
-    return status == QUERN_OK ? exchange_parts(making) : status;
+    for (int i = 0; i < making->count && status == QUERN_OK && first->transport->reaches_hosts; i++)
+        quern_symmetric_tell_frees(making->members[i], mine[i].freed);
+    if (status == QUERN_OK) status = exchange_parts(making);
+    if (status == QUERN_OK && first->transport->reaches_hosts) hear_frees(making);
+    return status;
 }
 
 /* Every rank of the thread holds the same record. */
@@ -121,6 +133,18 @@ static quern_status hold(struct making *making) {
 static quern_status take_plainly(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
                                  const struct quern_membership *member) {
     return step->run(memory, member);
+}
+
+/* Each rank tells its handle, and the process keeps those of ranks that are not here. */
+static quern_status tell_handles(const struct making *making, const struct quern_symmetric_step *step) {
+    const struct quern_membership *first = making->members[0];
+    const void *payloads[QUERN_RANK_LIMIT];
+    CUmemFabricHandle *told = step->told(making->memory), all[QUERN_RANK_LIMIT];
+    for (int i = 0; i < making->count; i++) payloads[i] = &told[making->members[i]->rank];
+    quern_status status = quern_exchange(making->members, making->count, making->operation, payloads, sizeof *told, all);
+    for (int rank = 0; rank < first->ranks && status == QUERN_OK && making->leader; rank++)
+        if (!first->roster->peer[rank].is_here) told[rank] = all[rank];
+    return status;
 }
 
 static quern_status take_step(const struct making *making, const struct quern_symmetric_step *step, int *at) {
@@ -170,6 +194,7 @@ static quern_status take_steps(const struct making *making, quern_status status)
         if (step->between_processes && making->members[0]->one_process && !making->members[0]->control) continue;
         if (step->for_multicast && !multicast) continue;
         QUERN_POINT(MEMORY_STEPPING);
+        if (status == QUERN_OK && step->told) status = tell_handles(making, step);
         if (status == QUERN_OK) status = take_step(making, step, &at);
         QUERN_POINT(MEMORY_STEPPED);
         status = agree_on_step(making, at, status, &may_pass);
@@ -495,7 +520,7 @@ quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int r
     if (status != QUERN_OK) return status;
     if (rank < 0 || rank >= member->ranks)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank is %d: expected 0 to %d", rank, member->ranks - 1);
-    if (member->roster->peer[rank].is_elsewhere)
+    if (member->roster->peer[rank].is_elsewhere && !place.peer[rank])
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: rank %d is of another host, whose memory has no address here",
                           member->label, rank);
     if (place.offset > place.peer_bytes[rank] || (place.offset && place.offset == place.peer_bytes[rank]))

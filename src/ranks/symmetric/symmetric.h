@@ -16,6 +16,8 @@
  */
 
 /* A rank's part, as described to the other ranks before the first step. */
+enum { QUERN_TOLD_FREES = 4 };
+
 struct quern_symmetric_part {
     int64_t bytes;               /* as requested */
     uint64_t address;            /* registration: of the part, in the rank's own process */
@@ -24,6 +26,7 @@ struct quern_symmetric_part {
     int32_t handle_kind;                 /* registration on a GPU: how other processes reach it */
     int32_t multicast;           /* this rank asks for it */
     CUipcMemHandle ipc;
+    uint64_t freed[QUERN_TOLD_FREES];    /* ids of memory whose part the rank has freed, which other hosts must hear; 0: none */
 };
 
 /* Work of one rank that was pending on its device when the rank freed its part. */
@@ -75,6 +78,9 @@ struct quern_symmetric_step {
     bool every_rank;
     bool between_processes;             /* omitted if all ranks are in one process */
     bool for_multicast;                 /* if it fails, the memory has no multicast, for that reason; may run again */
+
+    /* The handles of all ranks, [ranks], which they tell each other before the step: each its own; NULL: none are told. */
+    CUmemFabricHandle *(*told)(const struct quern_symmetric_memory *memory);
 };
 
 struct quern_symmetric_kind {
@@ -95,8 +101,11 @@ struct quern_symmetric_kind {
     /* Frees data that only the steps needed.  Called after the last step, or by close after any step. */
     void (*settle)(struct quern_symmetric_memory *memory);
 
-    /* Notes that a rank of this process has freed its part; may be NULL. */
+    /* Notes that a rank of this process, or of another host that tells so, has freed its part; may be NULL. */
     void (*leave)(struct quern_symmetric_memory *memory, int rank);
+
+    /* Whether other hosts must hear that a rank has freed its part.  It asks once: then they are told.  NULL: they need not. */
+    bool (*must_tell)(struct quern_symmetric_memory *memory, int rank);
 
     /* Whether no other process needs this memory; NULL: other processes have their own mappings. */
     bool (*may_close)(const struct quern_symmetric_memory *memory);
@@ -120,6 +129,16 @@ struct quern_symmetric_memory *quern_symmetric_hold(const struct quern_membershi
 
 /* A rank has freed its part.  use (NULL: none, else from malloc) marks its pending work. */
 void quern_symmetric_unhold(struct quern_symmetric_memory *memory, int rank, struct quern_symmetric_use *use);
+
+/*
+ * Between hosts: what a rank tells of the memory that it has freed, in the next call in which all ranks make memory, and what it
+ * hears of another one.
+ */
+void quern_symmetric_tell_frees(const struct quern_membership *member, uint64_t freed[QUERN_TOLD_FREES]);
+void quern_symmetric_hear_frees(const struct quern_membership *member, int rank, const uint64_t freed[QUERN_TOLD_FREES]);
+
+/* No rank has used the multicast address of this memory, nor will one: it can be unbound. */
+void quern_symmetric_abandon_multicast(const struct quern_membership *member, const void *pointer);
 
 /* A rank no longer recognises the freed addresses. */
 void quern_symmetric_unrefer(struct quern_symmetric_memory *memory);
@@ -193,9 +212,26 @@ void quern_symmetric_forget(struct quern_membership *member);
 
 extern const struct quern_symmetric_kind quern_cuda_memory;
 
+/* For the other kind of such memory: its functions, and the steps that make this process's parts and map those of others. */
+quern_status quern_cuda_describe_part(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part);
+quern_status quern_cuda_make_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member);
+quern_status quern_cuda_map_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member);
+void quern_cuda_settle_memory(struct quern_symmetric_memory *memory);
+void quern_cuda_leave_memory(struct quern_symmetric_memory *memory, int rank);
+bool quern_cuda_may_close(const struct quern_symmetric_memory *memory);
+void quern_cuda_close_memory(struct quern_symmetric_memory *memory);
+void quern_cuda_discard_memory(struct quern_symmetric_memory *memory);
+
+/* What the kinds of memory of cuMemCreate have in common. */
+#define QUERN_CUDA_MEMORY                                                                                             \
+    .describe = quern_cuda_describe_part, .take = quern_cuda_take, .settle = quern_cuda_settle_memory,                \
+    .leave = quern_cuda_leave_memory, .may_close = quern_cuda_may_close,                                              \
+    .discard = quern_cuda_discard_memory, .record = quern_cuda_record,                                                \
+    .has_ended = quern_cuda_has_ended, .await = quern_cuda_await, .erase = quern_cuda_erase
+
 /* ---- symmetric_cuda_register.c: GPU memory that an engine made itself and registers ---- */
 
-extern const struct quern_symmetric_kind quern_cuda_registration;
+extern const struct quern_symmetric_kind quern_cuda_registration, quern_fabric_registration;
 
 /* ---- symmetric_cuda_state.c: the state of an allocation on GPUs, and the way of its handles to other processes ---- */
 
@@ -215,7 +251,9 @@ struct quern_cuda_memory_state {
     int listener;                                    /* -1: none */
     int received[QUERN_DESCRIPTOR_TAGS];             /* -1: none */
     struct quern_ledger *ledger;                     /* atomic; NULL: all ranks are in one process */
+    bool told[QUERN_RANK_LIMIT];                     /* other hosts know that a rank of this process has freed its part */
     struct quern_roster *roster;                     /* a rank that has ended will not free its part */
+    CUmemFabricHandle *fabric;                       /* [ranks]: in place of descriptors, in a group of several hosts; else NULL */
 
     CUmemGenericAllocationHandle multicast;
     bool has_multicast;
@@ -234,13 +272,28 @@ static inline struct quern_cuda_memory_state *quern_cuda_state_of(const struct q
 /* The kinds of handles that the ranks need. */
 int quern_cuda_handle_types(const struct quern_membership *member);
 
+/*
+ * Fails since the driver refuses a handle or the memory behind it.  Between hosts that is QUERN_NOT_SUPPORTED, for whatever reason
+ * but a lack of memory: the GPUs are not of one fabric, or the process has no IMEX channel.
+ */
+quern_status quern_fail_handle(const struct quern_membership *member, CUresult error, const char *what);
+
 /* A descriptor of the memory behind a handle, which the caller closes; -1 after a failure. */
 quern_status quern_export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
                                  CUmemGenericAllocationHandle handle, int *descriptor);
 
-/* Imports the memory behind a received descriptor, and closes the descriptor. */
+/* Imports the memory behind a received descriptor, and closes the descriptor; or behind a fabric handle. */
 quern_status quern_import_handle(const struct quern_membership *member, struct quern_cuda_memory_state *state, int tag,
                                  const char *whose, CUmemGenericAllocationHandle *handle);
+
+quern_status quern_export_fabric(const struct quern_membership *member, const struct quern_cuda *cuda,
+                                 CUmemGenericAllocationHandle handle, CUmemFabricHandle *fabric);
+quern_status quern_import_fabric(const struct quern_membership *member, const struct quern_cuda *cuda, CUmemFabricHandle *fabric,
+                                 CUmemGenericAllocationHandle *handle);
+
+/* ---- symmetric_fabric.c: the same for ranks of several hosts whose GPUs have one fabric ---- */
+
+extern const struct quern_symmetric_kind quern_fabric_memory;
 
 /* ---- symmetric_host.c: symmetric memory of CPU ranks ---- */
 

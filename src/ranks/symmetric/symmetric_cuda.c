@@ -5,7 +5,7 @@
  * while there is a mapping, so a process may free its parts before the others.  But memory that is bound to a multicast object is
  * unbound by its owner.  The owner therefore waits until all ranks have freed their parts, which they note in a shared ledger.
  *
- * The table at the end is called by symmetric.c and symmetric_memory.c.
+ * The table at the end is called by symmetric.c and symmetric_memory.c; symmetric_fabric.c uses the steps between hosts.
  */
 #define _GNU_SOURCE
 #include "ranks/symmetric/symmetric.h"
@@ -44,7 +44,7 @@ static quern_status find_granularity(const struct quern_membership *member, size
     if (status != QUERN_OK) return status;
     CUmemAllocationProp properties = properties_on(member->device->cuda_device, quern_cuda_handle_types(member));
     CUresult error = cuda->vmm_granularity(granularity, &properties, MINIMUM_GRANULARITY);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationGranularity");
+    if (error != CUDA_SUCCESS) return quern_fail_handle(member, error, "cuMemGetAllocationGranularity");
     size_t of_multicast;
     CUmulticastObjectProp multicast = quern_multicast_properties(member, quern_round_up(bytes, *granularity));
     if (multicast_is_wanted && member->device->compute_capability >= QUERN_FIRST_WITH_MULTICAST && member->ranks > 1 &&
@@ -54,7 +54,7 @@ static quern_status find_granularity(const struct quern_membership *member, size
 }
 
 /* A part of no bytes gets an address, too. */
-static quern_status describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
+quern_status quern_cuda_describe_part(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
     (void)pointer;
     size_t bytes = part->bytes ? (size_t)part->bytes : 1, granularity;
     quern_status status = find_granularity(member, bytes, part->multicast, &granularity);
@@ -98,7 +98,7 @@ static quern_status make_part(struct quern_symmetric_memory *memory, const struc
         char what[80];
         struct quern_text text = quern_text_begin(what, sizeof what);
         quern_text_add(&text, "cuMemCreate of %zu bytes for rank %d", bytes, rank);
-        return quern_cuda_fail(member->device, error, what);
+        return quern_fail_handle(member, error, what);
     }
     part->has_handle = true;
     quern_status status = quern_map_for_all(member, &state->gpus, part->handle, bytes, quern_part_of(rank).text, &part->mapping);
@@ -107,7 +107,7 @@ static quern_status make_part(struct quern_symmetric_memory *memory, const struc
     return status == QUERN_OK ? zero(member, &state->gpus, state->device[rank], &part->mapping) : status;
 }
 
-static quern_status make_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+quern_status quern_cuda_make_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     quern_status status = make_state(memory, member);
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
         if (member->roster->peer[rank].is_here) status = make_part(memory, member, rank);
@@ -171,21 +171,26 @@ static quern_status map_foreign_part(struct quern_symmetric_memory *memory, cons
     return status;
 }
 
+quern_status quern_cuda_map_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    quern_status status = QUERN_OK;
+    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
+        if (!member->roster->peer[rank].is_here) status = map_foreign_part(memory, member, rank);
+    return status;
+}
+
 static quern_status receive_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     quern_status status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
     if (status == QUERN_OK && member->rank != 0)
         status = state->received[LEDGER_TAG] < 0 ? quern_fail(member->device, QUERN_SYSTEM_ERROR, "the ledger did not arrive")
                                                  : map_ledger(memory, member);
-    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
-        if (!member->roster->peer[rank].is_here) status = map_foreign_part(memory, member, rank);
-    return status;
+    return status == QUERN_OK ? quern_cuda_map_parts(memory, member) : status;
 }
 
 /* ---- the end ---- */
 
 /* Mappings keep the memory.  Only the handles of bound memory are still needed. */
-static void settle(struct quern_symmetric_memory *memory) {
+void quern_cuda_settle_memory(struct quern_symmetric_memory *memory) {
     struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     quern_close_descriptor(&state->listener);
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&state->received[tag]);
@@ -194,30 +199,33 @@ static void settle(struct quern_symmetric_memory *memory) {
         state->gpus.cuda->vmm_release(state->part[rank].handle);
         state->part[rank].has_handle = false;
     }
+    free(state->fabric);
+    state->fabric = NULL;
 }
 
-static void leave(struct quern_symmetric_memory *memory, int rank) {
+void quern_cuda_leave_memory(struct quern_symmetric_memory *memory, int rank) {
     struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     struct quern_ledger *ledger = state ? __atomic_load_n(&state->ledger, __ATOMIC_ACQUIRE) : NULL;
     if (ledger) __atomic_store_n(&ledger->has_freed[rank], 1, __ATOMIC_RELEASE);
 }
 
-static bool may_close(const struct quern_symmetric_memory *memory) {
+/* A rank of another host has left when its host says so: its lock is not here. */
+bool quern_cuda_may_close(const struct quern_symmetric_memory *memory) {
     const struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     if (!state || !state->ledger || !memory->multicast) return true;
     for (int rank = 0; rank < memory->ranks; rank++)
-        if (!__atomic_load_n(&state->ledger->has_freed[rank], __ATOMIC_ACQUIRE) && quern_rank_lives(state->roster, rank))
+        if (!__atomic_load_n(&state->ledger->has_freed[rank], __ATOMIC_ACQUIRE) && !quern_rank_has_gone(state->roster, rank))
             return false;
     return true;
 }
 
-static void close_memory(struct quern_symmetric_memory *memory) {
+void quern_cuda_close_memory(struct quern_symmetric_memory *memory) {
     struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     if (!state) return;
     struct quern_cuda_visit visit;
     quern_cuda_begin_visit(&visit, NULL);
     quern_close_multicast(memory);
-    settle(memory);
+    quern_cuda_settle_memory(memory);
     for (int rank = 0; rank < memory->ranks; rank++) quern_unmap(state->gpus.cuda, &state->part[rank].mapping);
     if (state->ledger) munmap(state->ledger, LEDGER_BYTES);
     quern_close_local_gpus(&state->gpus);
@@ -225,7 +233,7 @@ static void close_memory(struct quern_symmetric_memory *memory) {
     quern_release_roster(state->roster);
 }
 
-static void discard(struct quern_symmetric_memory *memory) {
+void quern_cuda_discard_memory(struct quern_symmetric_memory *memory) {
     struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     if (!state) return;
     struct quern_cuda_visit visit;
@@ -237,7 +245,7 @@ static void discard(struct quern_symmetric_memory *memory) {
 }
 
 static const struct quern_symmetric_step steps[] = {
-    {.run = make_parts},
+    {.run = quern_cuda_make_parts},
     {.run = listen, .between_processes = true},
     {.run = send_parts, .between_processes = true},
     {.run = receive_parts, .between_processes = true},
@@ -248,17 +256,8 @@ static const struct quern_symmetric_step steps[] = {
 };
 
 const struct quern_symmetric_kind quern_cuda_memory = {
-    .describe = describe,
+    QUERN_CUDA_MEMORY,
+    .close = quern_cuda_close_memory,
     .steps = steps,
     .step_count = sizeof steps / sizeof *steps,
-    .take = quern_cuda_take,
-    .settle = settle,
-    .leave = leave,
-    .may_close = may_close,
-    .close = close_memory,
-    .discard = discard,
-    .record = quern_cuda_record,
-    .has_ended = quern_cuda_has_ended,
-    .await = quern_cuda_await,
-    .erase = quern_cuda_erase,
 };

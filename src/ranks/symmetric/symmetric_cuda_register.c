@@ -2,9 +2,10 @@
  * Registration of GPU memory that the engine has allocated itself.
  *
  * Within a process, GPUs get access to each other's memory at its own address.  Other processes get memory of cuMemCreate as a file
- * descriptor.  They get memory of cuMemAlloc as an IPC handle of its whole allocation, which a process may open only once.
+ * descriptor, and between hosts as a fabric handle.  They get memory of cuMemAlloc as an IPC handle of its whole allocation, which
+ * a process may open only once.
  *
- * The table at the end is called by symmetric.c and symmetric_memory.c.
+ * The tables at the end are called by symmetric.c and symmetric_memory.c.
  */
 #include "ranks/symmetric/symmetric.h"
 
@@ -16,11 +17,11 @@
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
-/* How other processes reach memory. */
-enum { BY_NONE, BY_DESCRIPTOR, BY_IPC_HANDLE };
+/* How other processes reach memory: by the handle that cuMemCreate was asked for, or by one of memory of cuMemAlloc. */
+enum { BY_NONE, BY_HANDLE, BY_IPC_HANDLE };
 
 struct foreign_part {
-    struct quern_cuda_mapping mapping;  /* BY_DESCRIPTOR */
+    struct quern_cuda_mapping mapping;  /* BY_HANDLE */
     CUdeviceptr opened;                 /* BY_IPC_HANDLE; 0: not opened */
 };
 
@@ -28,6 +29,7 @@ struct cuda_registration {
     struct quern_local_gpus gpus;
     int listener;
     int received[QUERN_DESCRIPTOR_TAGS];
+    CUmemFabricHandle *fabric;          /* [ranks]: between hosts, in place of descriptors */
     struct foreign_part foreign[];      /* [ranks] */
 };
 
@@ -157,11 +159,16 @@ static quern_status choose_handle(const struct quern_membership *member, const s
         CUresult error = cuda->vmm_properties(&properties, handle);
         cuda->vmm_release(handle);
         if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationPropertiesFromHandle");
-        part->handle_kind = BY_DESCRIPTOR;
-        if (member->one_process || properties.requested_handle_types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return QUERN_OK;
-        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the memory was made without a file-descriptor handle, so that "
-                          "other processes cannot reach it: ask cuMemCreate for CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
+        part->handle_kind = BY_HANDLE;
+        const int needed = quern_cuda_handle_types(member);
+        if ((properties.requested_handle_types & needed) == needed) return QUERN_OK;
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the memory was made without a %s handle, so that other %s cannot "
+                          "reach it: ask cuMemCreate for CU_MEM_HANDLE_TYPE_%s", member->control ? "fabric" : "file-descriptor",
+                          member->control ? "hosts" : "processes", member->control ? "FABRIC" : "POSIX_FILE_DESCRIPTOR");
     }
+    if (member->control)
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the memory is not of cuMemCreate, so that other hosts cannot reach "
+                          "it: expected memory of quern_symmetric_alloc, or of cuMemCreate for CU_MEM_HANDLE_TYPE_FABRIC");
     part->handle_kind = BY_IPC_HANDLE;
     if (member->one_process) return QUERN_OK;
     CUresult error = cuda->ipc_export(&part->ipc, part->base);
@@ -230,7 +237,7 @@ static quern_status check_access(const struct quern_membership *member, const st
 static quern_status open_here(const struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
     const struct quern_symmetric_part *part = &memory->part[rank];
     struct quern_local_gpus *gpus = &state_of(memory)->gpus;
-    const bool is_mapped = part->handle_kind == BY_DESCRIPTOR;
+    const bool is_mapped = part->handle_kind == BY_HANDLE;
     quern_status status = QUERN_OK;
     for (int i = 0; i < gpus->count && status == QUERN_OK; i++)
         status = is_mapped ? check_access(member, gpus, part->address, i) : enable_peers(member, gpus, i);
@@ -251,14 +258,16 @@ static quern_status listen(struct quern_symmetric_memory *memory, const struct q
     return quern_descriptors_listen(member, memory->id, &state_of(memory)->listener);
 }
 
+/* As a descriptor, or if that is NULL as a fabric handle. */
 static quern_status export_part(const struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank,
                                 int *descriptor) {
     const struct quern_cuda *cuda = state_of(memory)->gpus.cuda;
     CUmemGenericAllocationHandle handle;
-    *descriptor = -1;
+    if (descriptor) *descriptor = -1;
     CUresult error = cuda->vmm_retain(&handle, (void *)(uintptr_t)memory->part[rank].address);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemRetainAllocationHandle");
-    quern_status status = quern_export_handle(member, cuda, handle, descriptor);
+    quern_status status = descriptor ? quern_export_handle(member, cuda, handle, descriptor)
+                                     : quern_export_fabric(member, cuda, handle, &state_of(memory)->fabric[rank]);
     cuda->vmm_release(handle);
     return status;
 }
@@ -268,7 +277,7 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     int count = 0;
     quern_status status = QUERN_OK;
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
-        if (memory->part[rank].handle_kind != BY_DESCRIPTOR || !member->roster->peer[rank].is_here) continue;
+        if (memory->part[rank].handle_kind != BY_HANDLE || !member->roster->peer[rank].is_here) continue;
         list[count].tag = rank;
         status = export_part(memory, member, rank, &list[count++].descriptor);
     }
@@ -277,17 +286,24 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     return status;
 }
 
-static quern_status map_descriptor(struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
-    struct cuda_registration *state = state_of(memory);
-    struct quern_whose whose = quern_part_of(rank);
-    CUmemGenericAllocationHandle handle;
-    if (state->received[rank] < 0) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s did not arrive", whose.text);
-    CUresult error = state->gpus.cuda->vmm_import(&handle, (void *)(intptr_t)state->received[rank],
+static quern_status import_descriptor(const struct cuda_registration *state, const struct quern_membership *member, int rank,
+                                      CUmemGenericAllocationHandle *handle) {
+    if (state->received[rank] < 0)
+        return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s did not arrive", quern_part_of(rank).text);
+    CUresult error = state->gpus.cuda->vmm_import(handle, (void *)(intptr_t)state->received[rank],
                                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemImportFromShareableHandle");
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemImportFromShareableHandle");
+}
+
+static quern_status map_handle(struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
+    struct cuda_registration *state = state_of(memory);
+    CUmemGenericAllocationHandle handle;
+    quern_status status = state->fabric ? quern_import_fabric(member, state->gpus.cuda, &state->fabric[rank], &handle)
+                                        : import_descriptor(state, member, rank, &handle);
+    if (status != QUERN_OK) return status;
     struct quern_cuda_mapping *mapping = &state->foreign[rank].mapping;
     size_t bytes = (size_t)memory->part[rank].base_bytes;
-    quern_status status = quern_map_for_all(member, &state->gpus, handle, bytes, whose.text, mapping);
+    status = quern_map_for_all(member, &state->gpus, handle, bytes, quern_part_of(rank).text, mapping);
     state->gpus.cuda->vmm_release(handle);
     memory->peer[rank] = (void *)(uintptr_t)(mapping->address + (memory->part[rank].address - memory->part[rank].base));
     return status;
@@ -311,8 +327,29 @@ static quern_status receive_parts(struct quern_symmetric_memory *memory, const s
     quern_status status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
         if (member->roster->peer[rank].is_here) continue;
-        status = (memory->part[rank].handle_kind == BY_DESCRIPTOR ? map_descriptor : open_foreign)(memory, member, rank);
+        status = (memory->part[rank].handle_kind == BY_HANDLE ? map_handle : open_foreign)(memory, member, rank);
     }
+    return status;
+}
+
+/* ---- to and from other hosts ---- */
+
+static quern_status export_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct cuda_registration *state = state_of(memory);
+    quern_status status = QUERN_OK;
+    state->fabric = calloc((size_t)memory->ranks, sizeof *state->fabric);
+    if (!state->fabric) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
+    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
+        if (member->roster->peer[rank].is_here) status = export_part(memory, member, rank, NULL);
+    return status;
+}
+
+static CUmemFabricHandle *handles_of(const struct quern_symmetric_memory *memory) { return state_of(memory)->fabric; }
+
+static quern_status map_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    quern_status status = QUERN_OK;
+    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
+        if (!member->roster->peer[rank].is_here) status = map_handle(memory, member, rank);
     return status;
 }
 
@@ -322,6 +359,8 @@ static void settle(struct quern_symmetric_memory *memory) {
     struct cuda_registration *state = state_of(memory);
     quern_close_descriptor(&state->listener);
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&state->received[tag]);
+    free(state->fabric);
+    state->fabric = NULL;
 }
 
 static void close_memory(struct quern_symmetric_memory *memory) {
@@ -348,19 +387,26 @@ static const struct quern_symmetric_step steps[] = {
     {.run = receive_parts, .between_processes = true},
 };
 
+static const struct quern_symmetric_step between_hosts[] = {
+    {.run = open_parts_here},
+    {.run = export_parts},
+    {.run = map_parts, .told = handles_of},
+};
+
+#define REGISTRATION                                                                                                      \
+    .is_registration = true, .no_multicast = "registered memory has none: use quern_symmetric_alloc",                     \
+    .describe = describe, .take = quern_cuda_take, .settle = settle, .close = close_memory, .discard = discard,           \
+    .generation = generation, .record = quern_cuda_record, .has_ended = quern_cuda_has_ended, .await = quern_cuda_await, \
+    .erase = quern_cuda_erase
+
 const struct quern_symmetric_kind quern_cuda_registration = {
-    .is_registration = true,
-    .no_multicast = "registered memory has none: use quern_symmetric_alloc",
-    .describe = describe,
+    REGISTRATION,
     .steps = steps,
     .step_count = sizeof steps / sizeof *steps,
-    .take = quern_cuda_take,
-    .settle = settle,
-    .close = close_memory,
-    .discard = discard,
-    .generation = generation,
-    .record = quern_cuda_record,
-    .has_ended = quern_cuda_has_ended,
-    .await = quern_cuda_await,
-    .erase = quern_cuda_erase,
+};
+
+const struct quern_symmetric_kind quern_fabric_registration = {
+    REGISTRATION,
+    .steps = between_hosts,
+    .step_count = sizeof between_hosts / sizeof *between_hosts,
 };

@@ -89,6 +89,34 @@ void quern_symmetric_unhold(struct quern_symmetric_memory *memory, int rank, str
     pthread_mutex_unlock(&memories.lock);
 }
 
+void quern_symmetric_tell_frees(const struct quern_membership *member, uint64_t freed[QUERN_TOLD_FREES]) {
+    int count = 0;
+    pthread_mutex_lock(&memories.lock);
+    for (struct quern_symmetric_memory *memory = memories.first; memory && count < QUERN_TOLD_FREES; memory = memory->next) {
+        if (memcmp(memory->group, member->roster->id, sizeof memory->group) != 0 || memory->life != QUERN_MEMORY_OPEN) continue;
+        if (memory->kind->must_tell && memory->kind->must_tell(memory, member->rank)) freed[count++] = memory->id;
+    }
+    pthread_mutex_unlock(&memories.lock);
+}
+
+/* Memory that is closed, or was never here, is of no concern. */
+void quern_symmetric_hear_frees(const struct quern_membership *member, int rank, const uint64_t freed[QUERN_TOLD_FREES]) {
+    pthread_mutex_lock(&memories.lock);
+    for (int i = 0; i < QUERN_TOLD_FREES; i++) {
+        struct quern_symmetric_memory *memory = freed[i] ? find_record(member->roster->id, freed[i]) : NULL;
+        if (memory && memory->life == QUERN_MEMORY_OPEN && memory->kind->leave) memory->kind->leave(memory, rank);
+    }
+    pthread_mutex_unlock(&memories.lock);
+}
+
+void quern_symmetric_abandon_multicast(const struct quern_membership *member, const void *pointer) {
+    const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
+    if (!range) return;
+    pthread_mutex_lock(&memories.lock);
+    range->memory->multicast = NULL;
+    pthread_mutex_unlock(&memories.lock);
+}
+
 void quern_symmetric_unrefer(struct quern_symmetric_memory *memory) {
     pthread_mutex_lock(&memories.lock);
     memory->references--;

@@ -72,6 +72,7 @@ quern_status quern_make_multicast(struct quern_symmetric_memory *memory, const s
     CUresult error = state->gpus.cuda->multicast_create(&state->multicast, &properties);
     if (error != CUDA_SUCCESS) return note_cuda(memory, error, "cuMulticastCreate");
     state->has_multicast = true;
+    if (state->fabric) return quern_export_fabric(member, state->gpus.cuda, state->multicast, &state->fabric[0]);
     if (member->one_process) return QUERN_OK;
     struct quern_descriptor object = {.tag = TAG};
     quern_status status = quern_export_handle(member, state->gpus.cuda, state->multicast, &object.descriptor);
@@ -85,7 +86,8 @@ quern_status quern_join_multicast(struct quern_symmetric_memory *memory, const s
     struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     quern_status status = QUERN_OK;
     if (member->rank != 0 && !state->has_multicast) {
-        status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
+        if (!state->fabric)
+            status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
         if (status == QUERN_OK) status = quern_import_handle(member, state, TAG, "the multicast object", &state->multicast);
         state->has_multicast = status == QUERN_OK;
     }

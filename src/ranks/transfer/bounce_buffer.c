@@ -1,4 +1,4 @@
-/* Memory through which data goes that another process does not reach, in two kinds.  Called by bounce_path.c. */
+/* Memory through which data goes that another process does not reach, in three kinds.  Called by bounce_path.c. */
 #define _GNU_SOURCE
 #include "ranks/transfer/transfer.h"
 
@@ -33,8 +33,10 @@ struct quern_bounce_buffer {
 /* On failure close_all frees what there is. */
 struct buffer_kind {
     quern_status (*make)(const struct quern_membership *member, struct quern_bounce_buffer *buffer);
-    quern_status (*export)(const struct quern_membership *member, const struct quern_bounce_buffer *buffer, int *descriptor);
-    quern_status (*open)(const struct quern_membership *member, struct quern_bounce_buffer *buffer, int descriptor);
+    quern_status (*export)(const struct quern_membership *member, const struct quern_bounce_buffer *buffer,
+                           struct quern_bounce_ticket *ticket);
+    quern_status (*open)(const struct quern_membership *member, struct quern_bounce_buffer *buffer,
+                         struct quern_bounce_ticket *ticket);
 };
 
 /* ---- memory of the GPU ---- */
@@ -51,7 +53,7 @@ static quern_status map(const struct quern_membership *member, struct quern_boun
 static quern_status make_on_gpu(const struct quern_membership *member, struct quern_bounce_buffer *buffer) {
     const CUmemAllocationProp properties = {
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requested_handle_types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .requested_handle_types = quern_cuda_handle_types(member),
         .location = {CU_MEM_LOCATION_TYPE_DEVICE, member->device->cuda_device},
     };
     CUresult error = buffer->gpus.cuda->vmm_create(&buffer->handle, QUERN_BOUNCE_BUFFER_BYTES, &properties, 0);
@@ -61,15 +63,31 @@ static quern_status make_on_gpu(const struct quern_membership *member, struct qu
 }
 
 static quern_status export_from_gpu(const struct quern_membership *member, const struct quern_bounce_buffer *buffer,
-                                    int *descriptor) {
-    return quern_export_handle(member, buffer->gpus.cuda, buffer->handle, descriptor);
+                                    struct quern_bounce_ticket *ticket) {
+    return quern_export_handle(member, buffer->gpus.cuda, buffer->handle, &ticket->descriptor);
 }
 
-static quern_status open_on_gpu(const struct quern_membership *member, struct quern_bounce_buffer *buffer, int descriptor) {
-    const CUresult error = buffer->gpus.cuda->vmm_import(&buffer->handle, (void *)(intptr_t)descriptor,
+static quern_status open_on_gpu(const struct quern_membership *member, struct quern_bounce_buffer *buffer,
+                                struct quern_bounce_ticket *ticket) {
+    const CUresult error = buffer->gpus.cuda->vmm_import(&buffer->handle, (void *)(intptr_t)ticket->descriptor,
                                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     if (error != CUDA_SUCCESS)
         return quern_cuda_fail(member->device, error, "cuMemImportFromShareableHandle of the bounce buffer of transfers");
+    buffer->has_handle = true;
+    return map(member, buffer, buffer->handle);
+}
+
+/* ---- the same, for other hosts of one fabric ---- */
+
+static quern_status export_to_fabric(const struct quern_membership *member, const struct quern_bounce_buffer *buffer,
+                                     struct quern_bounce_ticket *ticket) {
+    return quern_export_fabric(member, buffer->gpus.cuda, buffer->handle, &ticket->fabric);
+}
+
+static quern_status open_from_fabric(const struct quern_membership *member, struct quern_bounce_buffer *buffer,
+                                     struct quern_bounce_ticket *ticket) {
+    const quern_status status = quern_import_fabric(member, buffer->gpus.cuda, &ticket->fabric, &buffer->handle);
+    if (status != QUERN_OK) return status;
     buffer->has_handle = true;
     return map(member, buffer, buffer->handle);
 }
@@ -106,14 +124,15 @@ static quern_status make_on_host(const struct quern_membership *member, struct q
 }
 
 static quern_status export_from_host(const struct quern_membership *member, const struct quern_bounce_buffer *buffer,
-                                     int *descriptor) {
-    *descriptor = quern_above_two(fcntl(buffer->file, F_DUPFD_CLOEXEC, 0));
-    if (*descriptor >= 0) return QUERN_OK;
+                                     struct quern_bounce_ticket *ticket) {
+    ticket->descriptor = quern_above_two(fcntl(buffer->file, F_DUPFD_CLOEXEC, 0));
+    if (ticket->descriptor >= 0) return QUERN_OK;
     return quern_fail(member->device, QUERN_SYSTEM_ERROR, "a descriptor of the bounce buffer of transfers: %s", strerror(errno));
 }
 
-static quern_status open_on_host(const struct quern_membership *member, struct quern_bounce_buffer *buffer, int descriptor) {
-    if (quern_file_keeps_size(descriptor, QUERN_BOUNCE_BUFFER_BYTES)) return map_file(member, buffer, descriptor);
+static quern_status open_on_host(const struct quern_membership *member, struct quern_bounce_buffer *buffer,
+                                 struct quern_bounce_ticket *ticket) {
+    if (quern_file_keeps_size(ticket->descriptor, QUERN_BOUNCE_BUFFER_BYTES)) return map_file(member, buffer, ticket->descriptor);
     return quern_fail(member->device, QUERN_PEER_MISMATCH, "the bounce buffer of transfers is another file: expected %d bytes that "
                       "cannot be cut off", QUERN_BOUNCE_BUFFER_BYTES);
 }
@@ -121,6 +140,7 @@ static quern_status open_on_host(const struct quern_membership *member, struct q
 /* ---- the kinds ---- */
 
 static const struct buffer_kind on_gpu = {make_on_gpu, export_from_gpu, open_on_gpu};
+static const struct buffer_kind on_fabric = {make_on_gpu, export_to_fabric, open_from_fabric};
 static const struct buffer_kind on_host = {make_on_host, export_from_host, open_on_host};
 
 static void close_pages(struct quern_bounce_buffer *buffer) {
@@ -152,7 +172,7 @@ static quern_status begin(const struct quern_membership *member, struct quern_bo
     struct quern_bounce_buffer *fresh = *buffer = calloc(1, sizeof *fresh);
     if (!fresh) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the bounce buffer of transfers");
     fresh->task.run = end;
-    fresh->kind = member->transport->allocated == &quern_pinned_memory ? &on_host : &on_gpu;
+    fresh->kind = member->transport->allocated == &quern_pinned_memory ? &on_host : member->control ? &on_fabric : &on_gpu;
     fresh->file = -1;
     fresh->pages = MAP_FAILED;
     return quern_open_local_gpus(member, &fresh->gpus);
@@ -172,14 +192,15 @@ quern_status quern_make_bounce_buffer(const struct quern_membership *member, str
 }
 
 quern_status quern_export_bounce_buffer(const struct quern_membership *member, const struct quern_bounce_buffer *buffer,
-                                        int *descriptor) {
-    *descriptor = -1;
-    return buffer->kind->export(member, buffer, descriptor);
+                                        struct quern_bounce_ticket *ticket) {
+    ticket->descriptor = -1;
+    return buffer->kind->export(member, buffer, ticket);
 }
 
-quern_status quern_open_bounce_buffer(const struct quern_membership *member, int descriptor, struct quern_bounce_buffer **buffer) {
+quern_status quern_open_bounce_buffer(const struct quern_membership *member, struct quern_bounce_ticket *ticket,
+                                      struct quern_bounce_buffer **buffer) {
     quern_status status = begin(member, buffer);
-    if (status == QUERN_OK) status = (*buffer)->kind->open(member, *buffer, descriptor);
+    if (status == QUERN_OK) status = (*buffer)->kind->open(member, *buffer, ticket);
     return settle(buffer, status);
 }
 

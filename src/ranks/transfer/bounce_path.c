@@ -63,17 +63,23 @@ static void fail(struct quern_transfer_pair *pair, quern_status status, int send
                         reason);
 }
 
-static quern_status show_buffer(struct quern_conn *conn) {
+/* Whether buffers pass as fabric handles. */
+static bool has_fabric(const struct quern_conn *conn) { return conn->member->control != NULL; }
+
+/* A descriptor is sent at once; a fabric handle is for the word that follows. */
+static quern_status show_buffer(struct quern_conn *conn, CUmemFabricHandle *fabric) {
     const struct quern_membership *member = conn->member;
     struct quern_bounce_path *path = conn->bounce;
-    struct quern_descriptor descriptor = {0, -1};
+    struct quern_bounce_ticket ticket = {.descriptor = -1};
     quern_status status = path->out ? QUERN_OK : quern_make_bounce_buffer(member, &path->out);
     const CUresult error = status == QUERN_OK ? make_events(path, member) : CUDA_SUCCESS;
     if (error != CUDA_SUCCESS) status = quern_cuda_fail(member->device, error, "cuEventCreate");
-    if (status == QUERN_OK) status = quern_export_bounce_buffer(member, path->out, &descriptor.descriptor);
-    if (status == QUERN_OK)
-        status = quern_descriptors_send_to(member, conn->peer, call_of(member->rank), path->asked, &descriptor, 1);
-    quern_close_descriptor(&descriptor.descriptor);
+    if (status == QUERN_OK) status = quern_export_bounce_buffer(member, path->out, &ticket);
+    if (status == QUERN_OK && !has_fabric(conn))
+        status = quern_descriptors_send_to(member, conn->peer, call_of(member->rank), path->asked,
+                                           &(struct quern_descriptor){0, ticket.descriptor}, 1);
+    quern_close_descriptor(&ticket.descriptor);
+    *fabric = ticket.fabric;
     return status;
 }
 
@@ -86,12 +92,14 @@ static void hear_listening(struct quern_conn *conn, uint64_t number) {
 static bool has_shown(struct quern_transfer_pair *pair) {
     struct quern_conn *conn = pair->conn;
     struct quern_bounce_path *path = conn->bounce;
+    CUmemFabricHandle fabric;
     if (!path->asked) return path->is_shown;
-    const quern_status status = show_buffer(conn);
+    const quern_status status = show_buffer(conn, &fabric);
     if (status == QUERN_OK) {
         path->asked = 0;
         path->is_shown = true;
-        quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_BUFFER}, NULL, 0);
+        quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_BUFFER}, &fabric,
+                       has_fabric(conn) ? sizeof fabric : 0);
         QUERN_POINT(STAGE_SHOWN);
         return true;
     }
@@ -105,18 +113,24 @@ static bool has_shown(struct quern_transfer_pair *pair) {
 static void ask_for_buffer(struct quern_transfer_pair *pair) {
     struct quern_conn *conn = pair->conn;
     struct quern_bounce_path *path = conn->bounce;
-    if (path->listener >= 0) return;
-    quern_status status = quern_descriptors_listen(conn->member, call_of(conn->peer), &path->listener);
+    quern_status status = QUERN_OK;
+    if (path->number) return;
+    if (!has_fabric(conn)) status = quern_descriptors_listen(conn->member, call_of(conn->peer), &path->listener);
     if (status == QUERN_OK && getrandom(&path->number, sizeof path->number, 0) != sizeof path->number)
         status = quern_fail(conn->member->device, QUERN_SYSTEM_ERROR, "getrandom failed");
     if (status != QUERN_OK) {
         quern_close_descriptor(&path->listener);
+        path->number = 0;
         fail(pair, status, conn->peer, conn->member->rank);
         return;
     }
     path->number |= 1;  /* 0: none */
     quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_LISTENING, .number = path->number}, NULL, 0);
     QUERN_POINT(STAGE_LISTENING);
+}
+
+static quern_status open_from_fabric(struct quern_conn *conn) {
+    return quern_open_bounce_buffer(conn->member, &(struct quern_bounce_ticket){-1, conn->bounce->fabric}, &conn->bounce->in);
 }
 
 static quern_status open_buffer(struct quern_conn *conn) {
@@ -127,7 +141,8 @@ static quern_status open_buffer(struct quern_conn *conn) {
     quern_status status = quern_descriptors_receive(member, call_of(conn->peer), path->number, path->listener, received);
     if (status == QUERN_OK && received[0] < 0)
         status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the descriptor of the bounce buffer of transfers did not arrive");
-    if (status == QUERN_OK) status = quern_open_bounce_buffer(member, received[0], &path->in);
+    if (status == QUERN_OK)
+        status = quern_open_bounce_buffer(member, &(struct quern_bounce_ticket){.descriptor = received[0]}, &path->in);
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&received[tag]);
     return status;
 }
@@ -141,18 +156,24 @@ static bool has_opened(struct quern_transfer_pair *pair) {
         ask_for_buffer(pair);
         return false;
     }
-    const quern_status status = open_buffer(conn);
+    const quern_status status = (has_fabric(conn) ? open_from_fabric : open_buffer)(conn);
     quern_close_descriptor(&path->listener);
+    path->number = 0;
     path->has_come = false;
     if (status != QUERN_OK) fail(pair, status, conn->peer, conn->member->rank);
     else QUERN_POINT(STAGE_OPENED);
     return status == QUERN_OK;
 }
 
-static void hear_buffer(struct quern_conn *conn) {
+static void hear_buffer(struct quern_conn *conn, uint64_t bytes) {
     struct quern_bounce_path *path = conn->bounce;
-    if (path->listener < 0 || path->has_come) quern_conn_damaged(conn);
-    else path->has_come = true;
+    const size_t expected = has_fabric(conn) ? sizeof path->fabric : 0;
+    if (!path->number || path->has_come || bytes != expected) {
+        quern_conn_damaged(conn);
+        return;
+    }
+    if (expected) memcpy(&path->fabric, conn->payload, expected);
+    path->has_come = true;
 }
 
 /* ---- the sender ---- */
@@ -360,7 +381,7 @@ static void have_taken(struct quern_transfer_pair *pair, size_t bytes) {
 static void hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
     switch (head->word) {
     case QUERN_WORD_LISTENING: hear_listening(conn, head->number); break;
-    case QUERN_WORD_BUFFER: hear_buffer(conn); break;
+    case QUERN_WORD_BUFFER: hear_buffer(conn, head->bytes); break;
     case QUERN_WORD_STAGED: hear_staged(conn, pair, head); break;
     case QUERN_WORD_TAKEN: hear_taken(conn, head->number); break;
     default: break;

@@ -229,6 +229,7 @@ static uint64_t most_of(uint32_t word) {
         [QUERN_WORD_BREAK] = QUERN_TRANSFER_REASON,
         [QUERN_WORD_READY] = sizeof(struct quern_transfer_piece),
         [QUERN_WORD_STAGED] = sizeof(struct quern_transfer_staged),
+        [QUERN_WORD_BUFFER] = sizeof(CUmemFabricHandle),
     };
     return most[word];
 }

@@ -80,7 +80,7 @@ quern_status quern_check_transfer_stream(const struct quern_membership *member, 
 static quern_status check_capture(struct quern_transfer_data *transfer) {
     const struct quern_membership *member = transfer->member;
     if (!quern_nccl_rank_of(member))
-        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: within a host the receiver copies "
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: without NCCL the receiver copies "
                           "when both ranks have started a transfer, which a replay cannot say", member->label);
     if (member->transfers->is_batch)
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: expected no quern_transfer_begin "
@@ -158,7 +158,8 @@ void quern_name_memory(const struct quern_transfer_pair *pair, struct quern_tran
         struct quern_transfer_part *part = &pair->parts[i];
         struct quern_symmetric_location place;
         if (part->receive) continue;
-        if (quern_symmetric_find(member, part->memory, part->bytes, &place) == QUERN_MEMORY_SYMMETRIC) {
+        if (!pair->conn->is_elsewhere &&
+            quern_symmetric_find(member, part->memory, part->bytes, &place) == QUERN_MEMORY_SYMMETRIC) {
             entries[i].memory = place.id + 1;
             entries[i].address = (uint64_t)place.offset;
         } else {

@@ -125,7 +125,11 @@ void quern_forget_transfers(struct quern_membership *member) {
 
 void quern_report_transfers(struct quern_text *text, const struct quern_membership *member) {
     const int hosts = member->net && member->net->messages ? member->roster->hosts : 0;
-    if (member->device->kind == QUERN_CUDA && !quern_nccl_rank_of(member) && !member->one_process)
+    const bool is_of_gpus = member->device->kind == QUERN_CUDA && !quern_nccl_rank_of(member);
+    if (is_of_gpus && member->control)
+        quern_text_add(text, "transfers between hosts: through %d MiB of %s\n", QUERN_BOUNCE_BUFFER_BYTES >> 20,
+                       member->transport->name);
+    if (is_of_gpus && !member->one_process)
         quern_text_add(text, "transfers between processes: straight from symmetric memory, other memory through %d MiB of %s\n",
                        QUERN_BOUNCE_BUFFER_BYTES >> 20, member->transport->name);
     for (int one = 0; one < hosts; one++)

@@ -222,7 +222,8 @@ void quern_conn_damaged(struct quern_conn *conn);
  *              after the last piece, before it says that it is done: fence;  is ends still that?
  *
  * Between processes the sender does not wait: the system copies, so memory that is gone is no fault, and what was copied after the
- * withdrawal is found to be so.  Checked by tests/model/transfer.pml.
+ * withdrawal is found to be so.  Between hosts there is no ring: a receiver copies from bounce buffers alone, which no sender takes
+ * back.  Checked by tests/model/transfer.pml.
  */
 
 /* The sender says the word END. */
@@ -239,6 +240,7 @@ static inline void quern_withdraw(struct quern_conn *conn) {
 /* The receiver, around a piece.  False: there is an END that it has not heard. */
 static inline bool quern_begin_copy(struct quern_conn *conn) {
     struct quern_ring *ring = conn->in.ring;
+    if (!ring) return true;
     __atomic_add_fetch(&ring->copying, 1, __ATOMIC_RELAXED);
     quern_fence();
     if (__atomic_load_n(&ring->ends, __ATOMIC_RELAXED) == conn->ends) return true;
@@ -248,6 +250,7 @@ static inline bool quern_begin_copy(struct quern_conn *conn) {
 
 static inline bool quern_end_copy(struct quern_conn *conn) {
     struct quern_ring *ring = conn->in.ring;
+    if (!ring) return true;
     __atomic_add_fetch(&ring->copying, 1, __ATOMIC_RELEASE);
     quern_fence();  /* the system may have copied what was written after the withdrawal */
     return __atomic_load_n(&ring->ends, __ATOMIC_RELAXED) == conn->ends;
@@ -443,7 +446,8 @@ void quern_refuse_list(struct quern_transfer_data *transfer, int peer, const str
  * A bounce buffer: memory of the sender's process that a rank of another process maps, too.  For bounce_path.c.
  *
  * Where GPUs reach each other it is memory of the sender's GPU, else pinned memory of the host, as the group's symmetric memory is.
- * It passes as a file descriptor.  The system keeps the memory while either end has it, so each end may close it first, or die.
+ * It passes as a file descriptor, and in a group of several hosts as a fabric handle.  The system keeps the memory while either end
+ * has it, so each end may close it first, or die.
  * An IPC handle of cuMemAlloc would not do: its owner must not free the memory before the other process has closed it.
  */
 
@@ -454,15 +458,22 @@ struct quern_bounce_buffer;
 /* Makes one.  Errors: of the driver or of the system.  The caller closes it. */
 quern_status quern_make_bounce_buffer(const struct quern_membership *member, struct quern_bounce_buffer **buffer);
 
-/* A descriptor by which another process can open it; the caller closes the descriptor. */
+/* By what another process can open a buffer. */
+struct quern_bounce_ticket {
+    int descriptor;              /* -1: none */
+    CUmemFabricHandle fabric;    /* in a group of several hosts */
+};
+
+/* Makes the ticket; the caller closes the descriptor. */
 quern_status quern_export_bounce_buffer(const struct quern_membership *member, const struct quern_bounce_buffer *buffer,
-                                        int *descriptor);
+                                        struct quern_bounce_ticket *ticket);
 
 /*
  * Opens that of another process; the descriptor stays the caller's.  Errors: of the driver; QUERN_PEER_MISMATCH: it is another
  * file.
  */
-quern_status quern_open_bounce_buffer(const struct quern_membership *member, int descriptor, struct quern_bounce_buffer **buffer);
+quern_status quern_open_bounce_buffer(const struct quern_membership *member, struct quern_bounce_ticket *ticket,
+                                      struct quern_bounce_buffer **buffer);
 
 /* Its address for the GPUs of this process. */
 CUdeviceptr quern_bounce_buffer_address(const struct quern_bounce_buffer *buffer);
@@ -477,14 +488,15 @@ void quern_close_bounce_buffer(struct quern_bounce_buffer *buffer);
  * prepared and started is said on their connection, as for all transfers.  The sender copies a piece into a free half of its
  * buffer, and the receiver copies it out:
  *
- *   receiver:  LISTENING   it needs the bounce buffer of the sender, and has a socket for its descriptor
- *   sender:    BUFFER      the descriptor is sent
+ *   receiver:  LISTENING   it needs the bounce buffer of the sender, and has a socket for its descriptor if that comes as one
+ *   sender:    BUFFER      the descriptor is sent, or is a fabric handle, which comes with this word
  *   sender:    STAGED      a half has a piece: which bytes of which transfer
  *   receiver:  TAKEN       the half is free again: the piece is copied, or its transfer is over here
  *
  * A half belongs to a piece from the beginning of the sender's copy to TAKEN, whatever becomes of the transfer meanwhile.  Only
- * the sender's memory needs this: items in symmetric memory go straight, also beside others in one list.  One stage for each
- * connection, with both directions.  Checked by tests/model/paths.pml.
+ * the sender's memory needs this: within a host items in symmetric memory go straight, also beside others in one list.  Between
+ * hosts of one fabric all go through it, since no word in shared memory tells a receiver that its sender has taken memory back.
+ * One stage for each connection, with both directions.  Checked by tests/model/paths.pml.
  */
 
 enum { QUERN_BOUNCE_HALVES = 2, QUERN_BOUNCE_BYTES = QUERN_BOUNCE_BUFFER_BYTES / QUERN_BOUNCE_HALVES };
@@ -510,7 +522,8 @@ struct quern_bounce_path {
     bool is_shown;                        /* BUFFER was said */
     struct quern_bounce_half half[QUERN_BOUNCE_HALVES];
     int listener;                         /* -1: this rank does not wait for a descriptor */
-    uint64_t number;                      /* which it has asked for */
+    uint64_t number;                      /* which it has asked for; 0: none */
+    CUmemFabricHandle fabric;             /* that has come, in a group of several hosts */
     bool has_come;                        /* BUFFER was heard; it is not open */
     struct quern_bounce_arrival arrival[QUERN_BOUNCE_HALVES];  /* [arrivals], the oldest first */
     int arrivals;

@@ -51,6 +51,78 @@ static void test_handles() {
   close(other);
 }
 
+// ---- fabric handles ----
+
+struct Fabric { char bytes[64]; };
+
+static Pointer map_fabric(const Fabric &f) {
+  Fabric copy = f;
+  const Handle h = GIVEN(cuMemImportFromShareableHandle, &copy, 8);
+  const Pointer at = map(h, block, {0});
+  OK(cuMemRelease(h));
+  return at;
+}
+
+// In another process of the clique: the memory is that of the first one.  When it is freed, its handle is void.
+static void be_in_the_clique(int socket) {
+  Fabric f;
+  Handle h;
+  char byte = 1;
+  CHECK(::read(socket, &f, sizeof f) == sizeof f);
+  const Pointer at = map_fabric(f);
+  CHECK(read<uint32_t>(at + 8) == 0x01010101);
+  OK(cuMemsetD8_v2(at + 8, 2, 4));
+  OK(cuCtxSynchronize());
+  CHECK(write(socket, &byte, 1) == 1 && ::read(socket, &byte, 1) == 1);
+  CHECK(read<uint32_t>(at + 8) == 0x02020202);  // the mapping keeps the memory
+  unmap(at, block);
+  GIVES(400, cuMemImportFromShareableHandle(&h, &f, 8));
+}
+
+static void test_fabric_of_two_processes(Handle h, const Fabric &f) {
+  int socket;
+  char byte = 0;
+  const Pointer at = map(h, block, {0});
+  OK(cuMemRelease(h));
+  OK(cuMemsetD8_v2(at + 8, 1, 4));
+  OK(cuCtxSynchronize());
+  const pid_t child = start_role("clique", socket);
+  CHECK(write(socket, &f, sizeof f) == sizeof f && ::read(socket, &byte, 1) == 1);
+  CHECK(read<uint32_t>(at + 8) == 0x02020202);
+  unmap(at, block);
+  CHECK(write(socket, &byte, 1) == 1);
+  CHECK(finish_role(child, socket) == 0);
+}
+
+static void test_fabric() {
+  MemoryProp p = property(0, 8);
+  Fabric f = {}, none = {};
+  Handle h, again;
+  GIVES(801, cuMemCreate(&h, block, &p, 0));
+  GIVES(801, cuMemImportFromShareableHandle(&h, &none, 8));
+  CHECK(GIVEN(cuDeviceGetAttribute, 128, 0) == 0);
+  setenv("QUERN_EMULATOR_FABRIC", "one", 1);
+  CHECK(GIVEN(cuDeviceGetAttribute, 128, 0) == (capability >= 90));
+  if (capability < 90) return;
+  h = create(0, block);
+  GIVES(1, cuMemExportToShareableHandle(&f, h, 8, 0));  // not asked for
+  OK(cuMemRelease(h));
+  OK(cuMemCreate(&h, block, &p, 0));
+  GIVES(1, cuMemExportToShareableHandle(&f, h, 1, 0));
+  GIVES(1, cuMemExportToShareableHandle(&f, h, 8, 1));
+  OK(cuMemExportToShareableHandle(&f, h, 8, 0));
+  OK(cuMemImportFromShareableHandle(&again, &f, 8));
+  CHECK(again == h);
+  OK(cuMemRelease(again));
+  GIVES(1, cuMemImportFromShareableHandle(&again, &none, 8));
+  GIVES(1, cuMemImportFromShareableHandle(&again, nullptr, 8));
+  setenv("QUERN_EMULATOR_FABRIC", "two", 1);
+  GIVES(400, cuMemImportFromShareableHandle(&again, &f, 8));
+  setenv("QUERN_EMULATOR_FABRIC", "one", 1);
+  test_fabric_of_two_processes(h, f);
+  unsetenv("QUERN_EMULATOR_FABRIC");
+}
+
 static void test_mappings() {
   Pointer p = 0;
   Handle h = create(0, 2 * block);
@@ -577,7 +649,7 @@ static void test_launch_blocking() {
 #define ELSEWHERE(name, variable, value) {name, [] { test_role(name, variable, value); }}
 
 static const Test tests[] = {
-    {"handles", test_handles}, {"mappings", test_mappings}, {"access", test_access}, {"gone", test_gone},
+    {"handles", test_handles}, {"fabric", test_fabric}, {"mappings", test_mappings}, {"access", test_access}, {"gone", test_gone},
     {"pools", test_pools}, {"faults that pass", test_passing_faults}, {"green contexts", test_green_contexts},
     {"waiting beside a capture", test_waiting_beside_a_capture}, ELSEWHERE("lying peers", "QUERN_EMULATOR_PEERS", "lies"),
     ELSEWHERE("unfilled peers", "QUERN_EMULATOR_PEERS", "unfilled"),
@@ -592,7 +664,7 @@ static const Role roles[] = {
     {"no peers", [](int) { test_no_peers(); }}, {"lying peers", [](int) { test_lying_peers(); }},
     {"unfilled peers", [](int) { test_unfilled_peers(); }},
     {"other host pointers", [](int) { test_other_host_pointers(); }}, {"waits", [](int) { test_waits(); }},
-    {"launch blocking", [](int) { test_launch_blocking(); }},
+    {"launch blocking", [](int) { test_launch_blocking(); }}, {"clique", be_in_the_clique},
 };
 
 int main(int count, char **arguments) { return run_program(count, arguments, tests, roles); }

@@ -1,0 +1,351 @@
+/*
+ * Groups of GPU ranks of several hosts that should have one NVLink fabric, in which something fails: handles that the driver
+ * refuses, so that the group goes over NCCL, calls of the driver one by one, and ranks that end, abort, are late or make another
+ * call while kernels of other hosts wait for them.
+ *
+ * Runs on: one emulated.
+ */
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/nccl_side.h"
+
+#define FABRIC .nccl = "", .fabric = "one"
+
+/* ---- what keeps a group from its fabric ---- */
+
+struct detour {
+    const char *faults;      /* QUERN_EMULATOR_FAIL of the last rank */
+    const char *clique;      /* of the last host; NULL: that of all; "": none */
+    const char *reason;      /* in the report; NULL: none, since nothing was tried */
+};
+
+static const struct detour detours[] = {
+    {NULL, "two", "cuMemImportFromShareableHandle: CUDA_ERROR_INVALID_HANDLE"},
+    {NULL, "", NULL},
+    {"cuMemGetAllocationGranularity:1", NULL, "rank 3: cuMemGetAllocationGranularity: CUDA_ERROR_INVALID_VALUE"},
+    {"cuMemCreate:800", NULL, "rank 3: cuMemCreate of "},
+    {"cuMemCreate:801", NULL, "expected one NVLink fabric and an IMEX channel"},
+    {"cuMemExportToShareableHandle:801", NULL, "rank 3: cuMemExportToShareableHandle: CUDA_ERROR_NOT_SUPPORTED"},
+    {"cuMemImportFromShareableHandle:101", NULL, "rank 3: cuMemImportFromShareableHandle: CUDA_ERROR_INVALID_DEVICE"},
+    {"cuMemImportFromShareableHandle:800", NULL, "rank 3: cuMemImportFromShareableHandle: CUDA_ERROR_NOT_PERMITTED"},
+    {"cuMemMap:1", NULL, "rank 3: cuMemMap of the part of rank"},
+    {"cuMemSetAccess:101", NULL, "there is no peer access"},
+};
+
+/* The group is there, and goes over NCCL on all ranks; nothing of the attempt is left. */
+TEST_BODY(fabric_failures, a_group_without_a_fabric_goes_over_nccl, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
+          RANKS_EACH(detours), FABRIC) {
+    const struct detour *detour = rank->user;
+    const bool is_last = rank->rank == rank->ranks - 1;
+    struct nccl_side side;
+    if (detour->clique && rank->rank >= 2) setenv("QUERN_EMULATOR_FABRIC", detour->clique, 1);
+    nccl_open_gpu(&side, rank, rank->rank);
+    if (is_last && detour->faults) setenv("QUERN_EMULATOR_FAIL", detour->faults, 1);
+    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
+    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    unsetenv("QUERN_EMULATOR_FAIL");
+    rank_check_report(rank, side.group, "hosts 0 and 1: NCCL, since GPU memory does not reach from one host to another");
+    char report[4096];
+    quern_group_report(side.group, report, sizeof report);
+    rank_check(rank, !strstr(report, "by way of NCCL: ") == !detour->reason, "the report is %s", report);
+    if (detour->reason) rank_check_report(rank, side.group, detour->reason);
+    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
+    cuda_ok(&side, stream_synchronize(side.stream));
+    rank_refused(rank, quern_symmetric_alloc(&side.group, 1, &(size_t){64}, &(void *){NULL}), QUERN_NOT_SUPPORTED,
+                 "the group goes over NCCL");
+    rank_ok(rank, nccl_close(&side));
+}
+
+static long count_bindings(void) {
+    long (*count)(void);
+    *(void **)&count = nccl_symbol("quern_emulator_bindings");
+    return count();
+}
+
+/* The pads are bound to multicast already when the words that GPUs write to each other are lost. */
+TEST_BODY(fabric_failures, a_fabric_that_loses_words, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, FABRIC) {
+    struct nccl_side side;
+    setenv("QUERN_EMULATOR_MULTICAST", "1", 1);
+    setenv("QUERN_EMULATOR_PEERS", "lies", 1);
+    nccl_open_gpu(&side, rank, rank->rank);
+    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
+    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    rank_check_report(rank, side.group, "by way of NCCL: ");
+    rank_check_report(rank, side.group, "is lost, though the driver promises access");
+    rank_check(rank, !count_bindings(), "%ld parts are bound", count_bindings());
+    rank_ok(rank, nccl_close(&side));
+}
+
+/* Too little memory is no reason to take another way. */
+TEST_BODY(fabric_failures, no_memory_for_the_pads, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, FABRIC) {
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, rank->rank);
+    if (rank->rank == 1) setenv("QUERN_EMULATOR_FAIL", "cuMemCreate:2", 1);
+    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
+    rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_OUT_OF_MEMORY, "rank 1: cuMemCreate of");
+}
+
+/* Without NCCL its reason is in the detail. */
+TEST_BODY(fabric_failures, neither_a_fabric_nor_nccl, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, FABRIC) {
+    struct nccl_side side;
+    setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
+    if (rank->rank == 2) setenv("QUERN_EMULATOR_FABRIC", "two", 1);
+    nccl_open_gpu(&side, rank, rank->rank);
+    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
+    rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED, "no way for these ranks to reach each");
+    rank_check_detail(rank, "/nowhere/libnccl.so.2");
+}
+
+/* Two ranks of one host may share a GPU if both say so. */
+TEST_BODY_FOR(fabric_failures, ranks_that_share_a_gpu, for (int share = 0; share < 2; share++), .kind = RANK_PROCESSES, .count = 4,
+              .hosts = 2, .user = &(int){share}, FABRIC) {
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, rank->rank / 2);
+    quern_group_args args = nccl_args(&side, RANK_LIMIT);
+    args.share_gpu = *(const int *)rank->user;
+    if (!args.share_gpu) {
+        rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED,
+                     "ranks 0 and 1 use one GPU, which both must allow by share_gpu");
+        return;
+    }
+    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    rank_check_report(rank, side.group, "hosts 0 and 1: GPU memory over a fabric");
+    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
+    cuda_ok(&side, stream_synchronize(side.stream));
+    rank_ok(rank, nccl_close(&side));
+}
+
+/* GPUs of two hosts are two, though these have one number. */
+TEST_BODY(fabric_failures, one_gpu_number_of_two_hosts, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, FABRIC) {
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, 0);
+    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
+    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    rank_check_report(rank, side.group, "hosts 0 and 1: GPU memory over a fabric");
+    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
+    cuda_ok(&side, stream_synchronize(side.stream));
+    rank_ok(rank, nccl_close(&side));
+}
+
+/* ---- memory that one rank cannot have ---- */
+
+static const char *const faults[] = {"cuMemCreate:800", "cuMemExportToShareableHandle:1", "cuMemImportFromShareableHandle:400"};
+
+/* All ranks hear of it, none has memory, and the group stays. */
+TEST_SIDE(fabric_failures, an_allocation_that_fails_on_one_rank, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, FABRIC) {
+    size_t bytes = 4096;
+    void *memory;
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        if (rank->rank == 2) setenv("QUERN_EMULATOR_FAIL", faults[i], 1);
+        rank_refused(rank, quern_symmetric_alloc(&side->group, 1, &bytes, &memory), QUERN_NOT_SUPPORTED, "rank 2: cuMem");
+        unsetenv("QUERN_EMULATOR_FAIL");
+        rank_ok(rank, quern_symmetric_alloc(&side->group, 1, &bytes, &memory));
+        rank_ok(rank, quern_symmetric_free(side->group, memory, side->stream));
+    }
+    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+}
+
+/* ---- each call of the driver ---- */
+
+enum { RANKS = 3 };
+
+static const int codes[] = {2, 800};
+
+/* What the process has of handles, addresses and mappings. */
+struct objects {
+    long of[11];
+};
+
+static struct objects count_objects(void) {
+    void (*count)(struct objects *);
+    struct objects all;
+    *(void **)&count = nccl_symbol("quern_emulator_objects");
+    count(&all);
+    for (int i = 5; i < 11; i++) all.of[i] = 0;  /* streams and the state of the thread: other tests */
+    return all;
+}
+
+/* A call that gives something back and fails leaves it. */
+static bool gives_back(const char *function) {
+    static const char *const all[] = {"cuMemRelease", "cuMemUnmap", "cuMemAddressFree", "cuMemHostUnregister",
+                                      "cuCtxPopCurrent_v2"};
+    for (size_t i = 0; i < COUNT(all); i++)
+        if (function && strcmp(function, all[i]) == 0) return true;
+    return false;
+}
+
+/* All ranks have one status; none waits for its limit. */
+static void compare(struct rank *rank, int number, quern_status status) {
+    quern_status *all = rank->shared;
+    all[rank->rank] = status;
+    rank_line_up(rank);
+    for (int other = 0; other < RANKS; other++)
+        rank_check(rank, all[other] == status, "call %d: status %d, and %d on rank %d", number, (int)status, (int)all[other],
+                   other);
+    rank_check(rank, status != QUERN_PEER_TIMEOUT, "call %d: a limit has ended", number);
+    rank_line_up(rank);
+}
+
+struct attempt {
+    struct nccl_side side;
+    CUdeviceptr memory;               /* that can be registered */
+    CUmemGenericAllocationHandle handle;
+};
+
+static quern_status create(struct attempt *attempt) {
+    const quern_group_args args = nccl_args(&attempt->side, RANK_LIMIT);
+    return quern_group_create(&args, 1, &attempt->side.group);
+}
+
+static void destroy(struct attempt *attempt) { rank_ok(attempt->side.rank, quern_group_destroy(attempt->side.group)); }
+
+static quern_status allocate(struct attempt *attempt) {
+    return quern_symmetric_alloc(&attempt->side.group, 1, &(size_t){4096}, (void **)&attempt->memory);
+}
+
+static void free_part(struct attempt *attempt) {
+    void *const part = (void *)(uintptr_t)attempt->memory;
+    rank_ok(attempt->side.rank, quern_symmetric_free(attempt->side.group, part, attempt->side.stream));
+}
+
+/* In a group that stays. */
+static void allocate_often(struct attempt *attempt) {
+    for (int i = 0; i < 40; i++) {  /* the last 32 ranges that were freed keep their addresses */
+        rank_ok(attempt->side.rank, allocate(attempt));
+        free_part(attempt);
+    }
+    cuda_ok(&attempt->side, stream_synchronize(attempt->side.stream));
+}
+
+static const struct operation {
+    const char *name;
+    bool in_group;
+    quern_status (*run)(struct attempt *attempt);
+    void (*end)(struct attempt *attempt);
+} operations[] = {{"quern_group_create", false, create, destroy}, {"quern_symmetric_alloc", true, allocate, free_part}};
+
+/* One call fails on rank 1.  Returns whether it has made so many. */
+static bool try_call(struct attempt *attempt, const struct operation *operation, int number, int code) {
+    struct rank *rank = attempt->side.rank;
+    void (*fail)(long, int);
+    long (*calls)(const char **);
+    const char *failed = NULL;
+    *(void **)&fail = nccl_symbol("quern_emulator_fail_call");
+    *(void **)&calls = nccl_symbol("quern_emulator_calls");
+    const struct objects before = count_objects();
+    if (rank->rank == 1) fail(number, code);
+    const quern_status status = operation->run(attempt);
+    const bool is_over = rank->rank == 1 && calls(&failed) < number;
+    const bool leaves = rank->rank == 1 && gives_back(failed);
+    if (rank->rank == 1) fail(0, 0);
+    compare(rank, number, status);
+    if (status == QUERN_OK) operation->end(attempt);
+    cuda_ok(&attempt->side, stream_synchronize(attempt->side.stream));
+    const struct objects after = count_objects();
+    for (int i = 0; i < 5 && !operation->in_group && !leaves; i++)
+        rank_check(rank, after.of[i] == before.of[i], "call %d (%s): %ld objects of kind %d instead of %ld", number,
+                   failed ? failed : "none here", after.of[i], i, before.of[i]);
+    _Atomic int *over = (_Atomic int *)((quern_status *)rank->shared + RANKS);
+    if (rank->rank == 1) *over = is_over;
+    rank_line_up(rank);
+    const bool ends = *over;
+    rank_line_up(rank);
+    return !ends;
+}
+
+/* Without NCCL, so that the status is that of the fabric. */
+TEST_BODY(fabric_failures, each_call_of_the_driver, .kind = RANK_PROCESSES, .count = RANKS, .hosts = 2, RANKS_EACH(operations),
+          FABRIC) {
+    const struct operation *operation = rank->user;
+    setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
+    for (size_t i = 0; i < COUNT(codes); i++) {
+        struct attempt attempt = {.memory = 0};
+        int number = 1;
+        nccl_open_gpu(&attempt.side, rank, rank->rank);
+        if (operation->in_group) {
+            rank_ok(rank, create(&attempt));
+            allocate_often(&attempt);
+        }
+        while (try_call(&attempt, operation, number, codes[i])) number++;
+        rank_check(rank, number > 12, "%s makes %d calls of the driver", operation->name, number);
+        if (operation->in_group) destroy(&attempt);
+    }
+}
+
+/* ---- kernels that wait for a rank of another host ---- */
+
+struct ending {
+    enum { ENDS, LEAVES, ABORTS, IS_LATE, CALLS_ANOTHER } last;  /* what the last rank does */
+    quern_status status;
+    const char *detail;
+};
+
+static const struct ending endings[] = {
+    {ENDS, QUERN_PEER_LOST, "gone, since its process has ended or its group was destroyed"},
+    {LEAVES, QUERN_PEER_LOST, "gone, since its process has ended or its group was destroyed"},
+    {ABORTS, QUERN_GROUP_ABORTED, "rank 3 has aborted the group: the test's reason"},
+    {IS_LATE, QUERN_PEER_TIMEOUT, "quern_barrier: rank 0 waited"},
+    {CALLS_ANOTHER, QUERN_PEER_MISMATCH, "the ranks must make the same calls in the same order, with the same members"},
+};
+
+/*
+ * The kernels of all other ranks end without a host call of any rank, which each sees at its stream; then all have one reason.
+ * One limit ends: that of rank 0.
+ */
+TEST_BODY_FOR(fabric_failures, all_kernels_end, for (size_t i = 0; i < COUNT(endings); i++), .kind = RANK_PROCESSES, .count = 4,
+              .hosts = 2, .user = &endings[i], .may_die = endings[i].last == ENDS ? 1 << 3 : 0, FABRIC) {
+    const struct ending *ending = rank->user;
+    const bool is_last = rank->rank == 3;
+    const quern_barrier_args args = BARRIER_ARGS(.timeout = ending->last == IS_LATE && rank->rank == 0 ? 0.3 : RANK_LIMIT);
+    const quern_barrier_args pair = BARRIER_ARGS(.members = (const int[]){2, 3}, .member_count = 2, .timeout = RANK_LIMIT);
+    struct nccl_side side;
+    uint64_t missing;
+    nccl_begin(rank, &side);
+    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
+    cuda_ok(&side, stream_synchronize(side.stream));
+    rank_line_up(rank);
+    if (is_last && ending->last == ENDS) kill(getpid(), SIGKILL);
+    if (is_last && ending->last == LEAVES) {
+        rank_ok(rank, nccl_close(&side));
+        return;
+    }
+    if (is_last && ending->last == ABORTS) rank_ok(rank, quern_group_abort(side.group, "the test's reason"));
+    if (is_last && ending->last == CALLS_ANOTHER)
+        rank_ok(rank, quern_barrier(side.group, &pair, side.stream));
+    const quern_status status = is_last ? QUERN_OK : quern_barrier(side.group, &args, side.stream);
+    if (status != QUERN_OK) rank_status(rank, status, ending->status);  /* the others were faster */
+    cuda_ok(&side, stream_synchronize(side.stream));
+    if (ending->last >= ABORTS) rank_line_up(rank);  /* so far no rank has asked for the status */
+    if (is_last && ending->last == IS_LATE) nccl_await_status(&side, RANK_SOON);
+    rank_refused(rank, quern_barrier(side.group, NULL, side.stream), ending->status, ending->detail);
+    rank_ok(rank, quern_group_missing(side.group, &missing, 1));
+    if (!is_last && ending->last <= LEAVES) rank_check(rank, missing & 8, "missing is %llx", (unsigned long long)missing);
+    rank_ok(rank, nccl_close(&side));
+}
+
+/* The others can unbind what they have bound to multicast. */
+TEST_BODY(fabric_failures, a_rank_that_ends_with_bound_memory, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .may_die = 1 << 3,
+          .wants_multicast = true, FABRIC) {
+    struct nccl_side side;
+    void *memory;
+    setenv("QUERN_EMULATOR_MULTICAST", "1", 1);
+    nccl_begin(rank, &side);
+    rank_ok(rank, quern_symmetric_alloc(&side.group, 1, &(size_t){64}, &memory));
+    rank_check(rank, count_bindings() == 2, "%ld parts are bound", count_bindings());
+    rank_line_up(rank);
+    if (rank->rank == 3) kill(getpid(), SIGKILL);
+    rank_ok(rank, nccl_close(&side));
+    rank_check(rank, !count_bindings(), "%ld parts are bound behind the group's end", count_bindings());
+}
+
+/* Each host has one process, which ends: so it is with whole hosts. */
+TEST_SIDE(fabric_failures, a_whole_host_that_ends, .kind = RANK_PROCESSES, .count = 3, .hosts = 3, .may_die = 1 << 1, FABRIC) {
+    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+    rank_line_up(rank);
+    if (rank->rank == 1) kill(getpid(), SIGKILL);
+    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+    rank_status(rank, quern_group_status(side->group), QUERN_PEER_LOST);
+}
