@@ -2002,8 +2002,9 @@ QUERN_API quern_status quern_group_gather(void *args, const void *mine, void *al
 /* ---- quantised chunks ---- */
 
 /*
- * A tensor of each member in 8 bits with one scale for all, gathered in chunks of rows: the overlap of quantisation with tensor
- * parallelism, after TransformerEngine's.  A matrix product can begin with a chunk while the next ones are cast and on their way.
+ * A tensor of each member in 8 bits, with one scale for all or in blocks, gathered in chunks of rows: the overlap of quantisation
+ * with tensor parallelism, after TransformerEngine's.  A matrix product can begin with a chunk while the next ones are cast and on
+ * their way.
  *
  *   amax                the largest |x| of the inputs of all members, without NaN
  *   scale, scale_inv    from this amax, as quern_quantize has them for a tensor; all three are written before this rank's chunks
@@ -2012,6 +2013,10 @@ QUERN_API quern_status quern_group_gather(void *args, const void *mine, void *al
  *                       (c + 1) * chunk_rows) of output[p], of which the last chunk may have fewer
  *
  * The bits are those of quern_quantize_amax, a maximum of the amaxes, quern_quantize_cast and quern_all_gather.
+ *
+ * With QUERN_SCALING_MX each 32 elements of a row have a scale of their own, as quern_quantize has them.  block_scales[p] are those of
+ * output[p], and a ready word stands for the codes and the scales of its chunk.  There is no amax of all: amax, scale and scale_inv
+ * are NULL, and eps and power_of_two are not used.  The bits are those of quern_quantize and quern_all_gather, of codes and of scales.
  *
  * The library writes ready words with release order in the memory of each member, after the chunk.  A word is 0 or of an earlier
  * call before; ready_value differs from it, and from ~it.  If the call fails after it has begun to write, it stores ~ready_value in
@@ -2039,7 +2044,7 @@ typedef struct quern_quantize_chunks_args {
     int64_t chunk_rows;          /* at least 1 */
     const int *order;            /* [chunks]: the order in which this rank casts and sends its chunks, each once, read before the call
                                     returns; NULL: ascending */
-    float *amax;                 /* [1], in the memory of the device, like the arrays below */
+    float *amax;                 /* [1], in the memory of the device, like the arrays below; NULL with QUERN_SCALING_MX */
     float *scale;                /* [1]; NULL: not written */
     float *scale_inv;            /* [1]; NULL: not written */
     double eps;                  /* this and the next fields as in quern_quantize_args */
@@ -2052,6 +2057,9 @@ typedef struct quern_quantize_chunks_args {
     int member_count;
     int multiprocessors;         /* GPU: the most that the cast may use, so that a product has the others; 0: 16 */
     double timeout;              /* seconds; 0: the group's */
+    quern_scaling scaling;       /* DEFAULT: TENSOR */
+    uint8_t *block_scales;       /* of QUERN_SCALING_MX: [members, rows, ceil(columns / 32)], symmetric memory like output; else
+                                    NULL */
 } quern_quantize_chunks_args;
 
 #define QUERN_QUANTIZE_CHUNKS_ARGS_DEFAULTS(set) set(chunk_rows, 1)

@@ -180,6 +180,10 @@ static void add_rounding(struct quern_text *text, int64_t value) {
     quern_text_add(text, "%s", value == QUERN_ROUND_STOCHASTIC ? "QUERN_ROUND_STOCHASTIC" : "QUERN_ROUND_NEAREST");
 }
 
+static void add_scaling(struct quern_text *text, int64_t value) {
+    quern_text_add(text, "%s", value == QUERN_SCALING_MX ? "QUERN_SCALING_MX" : "QUERN_SCALING_TENSOR");
+}
+
 /* A kernel tells the bits of a float, a host those of a double, which are more than 32 unless it is 0. */
 static void add_real(struct quern_text *text, int64_t value) {
     const uint32_t bits = (uint32_t)value;
@@ -221,6 +225,8 @@ static const struct {
     [QUERN_TERMS_POWER_OF_TWO] = {"args.power_of_two", add_number, NULL},
     [QUERN_TERMS_ROUNDING] = {"args.rounding", add_rounding, NULL},
     [QUERN_TERMS_READY_PLACE] = {"args.ready", NULL, other_place},
+    [QUERN_TERMS_SCALING] = {"args.scaling", add_scaling, NULL},
+    [QUERN_TERMS_SCALES_PLACE] = {"args.block_scales", NULL, other_place},
 };
 
 static void describe_term(struct quern_text *text, const struct quern_slice_report *report) {

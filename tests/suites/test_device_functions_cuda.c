@@ -59,7 +59,7 @@ static void load_kernels(struct scene *s, int rank, const void *image) {
 
 static void open_scene(struct scene *s) {
     const struct chunks_choice choice = {.ranks = RANKS, .everyone = true, .rows = 11, .columns = COLUMNS, .chunk_rows = 4,
-                                         .input = QUERN_BF16, .output = QUERN_E4M3};
+                                         .input = QUERN_BF16, .output = QUERN_E4M3, .scaling = QUERN_SCALING_TENSOR};
     gpu_bench_begin(&s->bench, &s->group, (struct gpu_group_options){.ranks = RANKS, .machine.multiprocessors = 8, .second = true,
                                                                      .prepared = PREPARED, .pool = 1 << 18, .workspace = 1 << 18});
     chunks_case_open(&s->c, 1, choice);

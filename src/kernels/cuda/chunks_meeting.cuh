@@ -2,8 +2,8 @@
  * The entry and the exit of quantised chunks, and the wait for chunks: one block each.  Included by the source in
  * generated/collective/.
  *
- *   entry   exchanges amaxes and terms through the slots of collectives, and writes the amax and the scale of all inputs.  No
- *           member stores before it into memory of another one
+ *   entry   exchanges amaxes and terms through the slots of collectives, and writes the amax and the scale of all inputs, if they
+ *           have one scale.  No member stores before it into memory of another one
  *   exit    waits for all words of this rank.  If it gives up, it stores the complement of ready_value into those that have not
  *           come.  One that comes in this moment may be reported as failed: the group is poisoned anyway
  *   wait    the same for some words, at any time, beside other launches of this rank, and without these stores
@@ -37,8 +37,10 @@ static __device__ __forceinline__ quern_slice_fault difference(const quern_chunk
            : __float_as_uint(a.eps) != __float_as_uint(b.eps)                 ? QUERN_TERMS_EPS
            : a.power_of_two != b.power_of_two                                 ? QUERN_TERMS_POWER_OF_TWO
            : a.rounding != b.rounding                                         ? QUERN_TERMS_ROUNDING
+           : a.scaling != b.scaling                                           ? QUERN_TERMS_SCALING
            : a.output_id != b.output_id || a.output_offset != b.output_offset ? QUERN_TERMS_OUTPUT_PLACE
            : a.ready_id != b.ready_id || a.ready_offset != b.ready_offset     ? QUERN_TERMS_READY_PLACE
+           : a.scales_id != b.scales_id || a.scales_offset != b.scales_offset ? QUERN_TERMS_SCALES_PLACE
                                                                               : QUERN_SLICE_FINE;
 }
 
@@ -52,6 +54,7 @@ static __device__ __forceinline__ int64_t number(const quern_chunks_terms &terms
            : fault == QUERN_TERMS_EPS          ? __float_as_uint(terms.eps)
            : fault == QUERN_TERMS_POWER_OF_TWO ? terms.power_of_two
            : fault == QUERN_TERMS_ROUNDING     ? terms.rounding
+           : fault == QUERN_TERMS_SCALING      ? terms.scaling
                                                : 0;
 }
 
@@ -125,7 +128,6 @@ struct chunks_entry {
             *problem.scale_inv = 1.0f / scale;
         }
         problem.state->scale = scale;
-        problem.state->entered = 1;
     }
 
     __device__ __forceinline__ void run(const quern_chunks_problem &problem) {
@@ -138,7 +140,10 @@ struct chunks_entry {
         entry.put();
         const meeting_result result = entry.await();
         if (nobody_refused(problem.links, QUERN_PHASE_ENTRY, result) && agree(problem) && threadIdx.x == 0) {
-            write_results(problem);
+            if (problem.amax) {
+                write_results(problem);
+            }
+            problem.state->entered = 1;
         }
     }
 };

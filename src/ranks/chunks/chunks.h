@@ -18,7 +18,9 @@ struct quern_chunks_call {
     int64_t chunks;
     int64_t elements;                    /* rows * columns */
     int64_t chunk_elements;              /* of each chunk but the last */
-    int64_t output_bytes, ready_bytes;   /* of all places; 0: the call has no such memory, and its place is zeros */
+    bool in_blocks;                      /* QUERN_SCALING_MX */
+    int64_t across, blocks;              /* in blocks: those of a row, and all of the tensor */
+    int64_t output_bytes, ready_bytes, scales_bytes;  /* of all places; 0: the call has no such memory, and its place is zeros */
     int multiprocessors;                 /* as in the arguments: 0 is the default */
     double timeout;
 
@@ -35,7 +37,7 @@ struct quern_chunks_call {
      */
     quern_status refused;
 
-    struct quern_symmetric_location output_place, ready_place;
+    struct quern_symmetric_location output_place, ready_place, scales_place;
     struct quern_rank_set set;           /* the members */
     uint16_t rank_at[QUERN_GROUP_LIMIT]; /* place -> rank, ascending */
     uint16_t order[QUERN_MOST_CHUNKS];   /* [chunks] */
@@ -96,7 +98,7 @@ extern const struct quern_chunks_transport quern_host_chunks;
 /* The workspace of a call. */
 size_t quern_chunks_state_bytes(const struct quern_chunks_call *call);
 
-/* The largest magnitude of this rank's input; of its tiles there is at least one. */
+/* The largest magnitude of this rank's input; of its tiles there is at least one.  Not in blocks. */
 void quern_chunks_fill_amax(const struct quern_chunks_call *call, struct quern_quantize_batch *batch);
 
 /* Entry and exit, without the stage. */
@@ -144,8 +146,9 @@ quern_status quern_chunks_wait(struct quern_membership *member, const uint32_t *
  * chunks_host.c.
  *
  * A thread casts a piece in steps into this rank's output, and copies each from there to the outputs of the other members while it
- * is in the cache.  The pieces of all chunks are one list in the order of the chunks, so no thread waits for another one.  The one
- * that completes the last piece of a chunk writes the ready words:
+ * is in the cache.  In blocks a step is some rows or a part of one, and its scales go the same way (chunks_work_blocks.c).  The
+ * pieces of all chunks are one list in the order of the chunks, so no thread waits for another one.  The one that completes the
+ * last piece of a chunk writes the ready words:
  *
  *   thread    copies of a piece;  fence, if they stream;  left[chunk] -= 1, acquire and release
  *             if left[chunk] is 0: ready[place][chunk] of each member = ready_value, release
@@ -156,8 +159,9 @@ quern_status quern_chunks_wait(struct quern_membership *member, const uint32_t *
 struct quern_chunks_work {
     const struct quern_chunks_call *call;
     char *output[QUERN_RANK_LIMIT];       /* [places]: this rank's part of the output of each member */
+    char *scales[QUERN_RANK_LIMIT];       /* [places]: of the scales of blocks; NULL: there are none */
     uint32_t *ready[QUERN_RANK_LIMIT];    /* [places]: its words of each member */
-    float scale;
+    float scale;                          /* not of blocks */
     uint32_t offset;                      /* of the random numbers */
     int64_t pieces;                       /* of each chunk; the last chunk may have empty ones */
     bool is_streaming;                    /* copies past the caches */
@@ -165,10 +169,21 @@ struct quern_chunks_work {
     uint32_t left[QUERN_MOST_CHUNKS];     /* atomic; [chunks]: pieces that are not complete */
 };
 
-/* The largest magnitude of this rank's input. */
+/* The largest magnitude of this rank's input; 0 in blocks, which do not need it. */
 float quern_chunks_find_amax(const struct quern_chunks_call *call);
 
 /* Casts and sends all chunks.  The rows of outputs and words are filled in.  False: the group has been poisoned meanwhile. */
 bool quern_chunks_send(struct quern_chunks_work *work);
+
+/* Copies bytes [first, end) of `own`, of this rank, to the same places of all others. */
+void quern_chunks_copy(const struct quern_chunks_work *work, char *const *all, const char *own, int64_t first, int64_t end);
+
+/* ---- chunks_work_blocks.c: the same for blocks with scales of their own ---- */
+
+/* How many pieces a chunk has; at least one. */
+int64_t quern_chunks_pieces_of_blocks(const struct quern_chunks_call *call);
+
+/* Casts and sends a piece of a chunk, possibly an empty one. */
+void quern_chunks_cast_blocks(const struct quern_chunks_work *work, int chunk, int64_t piece);
 
 #endif

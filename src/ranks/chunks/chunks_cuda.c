@@ -19,19 +19,22 @@ static size_t workspace_bytes(const struct quern_chunks_call *call) { return que
 static quern_status select_kernels(struct quern_chunks_call *call) {
     quern_device *device = call->member->device;
     const quern_quantize_chunks_args *args = &call->args;
-    quern_status status = quern_quantize_select_amax(device, args->input_dtype, &call->amax);
+    const enum quern_collective_task cast = call->in_blocks ? QUERN_COLLECTIVE_BLOCK_CHUNKS : QUERN_COLLECTIVE_CHUNKS;
+    quern_status status = QUERN_OK;
+    if (!call->in_blocks) status = quern_quantize_select_amax(device, args->input_dtype, &call->amax);
     if (status == QUERN_OK)
-        status = quern_collective_select_task(device, QUERN_COLLECTIVE_CHUNKS, args->input_dtype, args->output_dtype, &call->cast);
+        status = quern_collective_select_task(device, cast, args->input_dtype, args->output_dtype, &call->cast);
     if (status != QUERN_OK) return status;
     return quern_collective_select_task(device, QUERN_COLLECTIVE_CHUNK_MEETING, QUERN_NO_DTYPE, QUERN_NO_DTYPE, &call->meeting);
 }
 
 static quern_status check(struct quern_chunks_call *call) {
-    const int64_t most = (int64_t)QUERN_LIST_TILE * QUERN_LIST_MAX_TILES;
-    if (call->elements > most)
+    const int64_t most = (int64_t)(call->in_blocks ? QUERN_CHUNK_TILE_BLOCKS : QUERN_CHUNK_TILE) * QUERN_LIST_MAX_TILES;
+    if ((call->in_blocks ? call->blocks : call->elements) > most)
         return quern_fail(call->member->device, QUERN_INVALID_SHAPE,
-                          "args.rows is %lld with args.columns %lld: expected at most %lld elements on a GPU",
-                          (long long)call->args.rows, (long long)call->args.columns, (long long)most);
+                          "args.rows is %lld with args.columns %lld: expected at most %lld %s on a GPU",
+                          (long long)call->args.rows, (long long)call->args.columns, (long long)most,
+                          call->in_blocks ? "blocks" : "elements");
     quern_status status = select_kernels(call);
     return status == QUERN_OK ? quern_gpu_room_check(call->member, quern_cuda_rank_of(call->member)->room, call->meeting) : status;
 }
@@ -51,6 +54,7 @@ static unsigned blocks_for(const struct quern_ready_kernel *ready, int64_t parts
 
 static CUresult launch_amax(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream) {
     struct quern_quantize_batch batch;
+    if (call->in_blocks) return CUDA_SUCCESS;
     quern_chunks_fill_amax(call, &batch);
     return quern_cuda_launch(call->member, entry, call->amax, blocks_for(call->amax, batch.tile_count, 0), stream, &batch);
 }

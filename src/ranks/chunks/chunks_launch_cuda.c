@@ -31,13 +31,15 @@ static struct quern_chunks_terms terms_of(const struct quern_chunks_call *call) 
         .input_dtype = (int32_t)args->input_dtype,
         .output_dtype = (int32_t)args->output_dtype,
         .ready_value = args->ready_value,
-        .eps = (float)args->eps + 0,  /* -0 is 0 */
-        .power_of_two = args->power_of_two,
+        .eps = call->in_blocks ? 0 : (float)args->eps + 0,  /* -0 is 0 */
+        .power_of_two = call->in_blocks ? 0 : args->power_of_two,
         .rounding = args->rounding == QUERN_ROUND_STOCHASTIC ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST,
+        .scaling = call->in_blocks ? QUERN_SCALING_MX : QUERN_SCALING_TENSOR,
     };
     for (int word = 0; word < QUERN_RANK_WORDS; word++) terms.members[word] = call->set.words[word];
     if (call->output_bytes) terms.output_id = call->output_place.id, terms.output_offset = call->output_place.offset;
     if (call->ready_bytes) terms.ready_id = call->ready_place.id, terms.ready_offset = call->ready_place.offset;
+    if (call->scales_bytes) terms.scales_id = call->scales_place.id, terms.scales_offset = call->scales_place.offset;
     return terms;
 }
 
@@ -65,33 +67,46 @@ static char *at_peer(const struct quern_symmetric_location *place, int rank, int
     return (char *)((uintptr_t)place->peer[rank] + (uintptr_t)(place->offset + begin));
 }
 
-/* This rank's own memory first, then that of the other places, from the next one on: so the ranks begin with different ones. */
-static void list_destinations(const struct quern_chunks_call *call, struct quern_chunks_cast_problem *problem) {
-    const int64_t output = call->place * call->elements, ready = call->place * call->chunks * (int64_t)sizeof(uint32_t);
-    for (int turn = 0; turn < call->places; turn++) {
-        const int rank = call->rank_at[(call->place + turn) % call->places];
-        if (call->output_bytes) problem->destination[turn] = at_peer(&call->output_place, rank, output);
-        if (call->ready_bytes) problem->ready[turn] = (uint32_t *)(void *)at_peer(&call->ready_place, rank, ready);
-    }
-    if (call->output_bytes && call->output_place.multicast && call->places == call->member->ranks)
-        problem->multicast = (char *)call->output_place.multicast + call->output_place.offset + output;
+/* A place of the destinations: this rank's own memory first, then that of the next places, so ranks begin with different ones. */
+static int rank_at_turn(const struct quern_chunks_call *call, int turn) {
+    return call->rank_at[(call->place + turn) % call->places];
 }
 
-static uint32_t alignment_of(const struct quern_chunks_call *call, const struct quern_chunks_cast_problem *problem) {
-    uintptr_t all = (uintptr_t)problem->multicast;
-    for (int place = 0; place < call->places; place++) all |= (uintptr_t)problem->destination[place];
-    return all % 16 == 0 ? 16 : all % 4 == 0 ? 4 : 1;
+/*
+ * Of memory with so many bytes for each place; 0: there is none.  A cast's vectors begin at multiples of 16 bytes from the begin of
+ * the place on, or of each row of `row_bytes`.
+ */
+static void fill_target(const struct quern_chunks_call *call, const struct quern_symmetric_location *place, int64_t bytes,
+                        int64_t row_bytes, struct quern_chunks_target *target) {
+    const int64_t begin = call->place * bytes;
+    uintptr_t all = (uintptr_t)row_bytes;
+    if (!bytes) return;
+    for (int turn = 0; turn < call->places; turn++) {
+        target->destination[turn] = at_peer(place, rank_at_turn(call, turn), begin);
+        all |= (uintptr_t)target->destination[turn];
+    }
+    if (place->multicast && call->places == call->member->ranks)
+        target->multicast = (char *)place->multicast + place->offset + begin;
+    all |= (uintptr_t)target->multicast;
+    target->alignment = all % 16 == 0 ? 16 : all % 4 == 0 ? 4 : 1;
+}
+
+static void fill_units(const struct quern_chunks_call *call, struct quern_chunks_cast_problem *problem) {
+    const int64_t chunk_rows = quern_smaller(call->args.chunk_rows, call->args.rows);
+    problem->units = call->in_blocks ? call->blocks : call->elements;
+    problem->chunk_units = call->in_blocks ? chunk_rows * call->across : call->chunk_elements;
+    problem->columns = call->args.columns;
+    problem->across = call->across;
 }
 
 void quern_chunks_fill_cast(const struct quern_chunks_call *call, struct quern_chunks_cast_problem *problem) {
     const quern_quantize_chunks_args *args = &call->args;
+    const int64_t ready = call->place * call->chunks * (int64_t)sizeof(uint32_t);
     struct quern_chunks_state *state = state_of(call);
     *problem = (struct quern_chunks_cast_problem){
         .state = state,
         .finished = state->finished,
         .input = args->input,
-        .elements = call->elements,
-        .chunk_elements = call->chunk_elements,
         .offset_pointer = args->offset_pointer,
         .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
         .offset = (uint32_t)args->offset,
@@ -100,14 +115,20 @@ void quern_chunks_fill_cast(const struct quern_chunks_call *call, struct quern_c
         .places = (uint32_t)call->places,
         .ready_value = args->ready_value,
     };
+    fill_units(call, problem);
+    fill_target(call, &call->output_place, call->elements, call->in_blocks ? args->columns : 0, &problem->output);
+    fill_target(call, &call->scales_place, call->blocks, 0, &problem->scales);
+    for (int turn = 0; turn < call->places; turn++)
+        problem->ready[turn] = (uint32_t *)(void *)at_peer(&call->ready_place, rank_at_turn(call, turn), ready);
     for (int64_t i = 0; i < call->chunks; i++) problem->order[i] = call->order[i];
-    list_destinations(call, problem);
-    problem->alignment = alignment_of(call, problem);
 }
 
 int64_t quern_chunks_parts(const struct quern_chunks_call *call) {
+    const int64_t tile = call->in_blocks ? QUERN_CHUNK_TILE_BLOCKS : QUERN_CHUNK_TILE;
+    struct quern_chunks_cast_problem problem;
     int64_t parts = 0;
+    fill_units(call, &problem);
     for (int64_t chunk = 0; chunk < call->chunks; chunk++)
-        parts += quern_chunk_tiles_at(call->elements, call->chunk_elements, chunk).count;
+        parts += quern_chunk_tiles_at(problem.units, problem.chunk_units, tile, chunk).count;
     return parts;
 }

@@ -11,9 +11,9 @@ struct record {
     struct location {
         uint64_t id;
         int64_t offset;
-    } output, ready;
+    } output, ready, scales;
     double eps;
-    uint32_t input_dtype, output_dtype, ready_value, power_of_two, rounding;
+    uint32_t input_dtype, output_dtype, ready_value, power_of_two, rounding, scaling;
     uint32_t amax;                /* its bits */
 };
 
@@ -24,7 +24,8 @@ _Static_assert(sizeof(struct record) + QUERN_REASON_BYTES <= QUERN_EAGER_BYTES, 
 static const struct quern_term terms[] = {
     TERM(INPUT_DTYPE, input_dtype), TERM(OUTPUT_DTYPE, output_dtype), TERM(ROWS, rows), TERM(COLUMNS, columns),
     TERM(CHUNK_ROWS, chunk_rows), TERM(READY_VALUE, ready_value), TERM(EPS, eps), TERM(POWER_OF_TWO, power_of_two),
-    TERM(ROUNDING, rounding), TERM(OUTPUT_PLACE, output), TERM(READY_PLACE, ready)};
+    TERM(ROUNDING, rounding), TERM(SCALING, scaling), TERM(OUTPUT_PLACE, output), TERM(READY_PLACE, ready),
+    TERM(SCALES_PLACE, scales)};
 static const struct quern_terms all_terms = {terms, sizeof terms / sizeof *terms, sizeof(struct record)};
 
 /* Ranks of one process find each other's records in its own memory. */
@@ -39,11 +40,13 @@ static void fill_terms(const struct quern_chunks_call *call, struct record *reco
     record->input_dtype = args->input_dtype, record->output_dtype = args->output_dtype;
     record->rows = args->rows, record->columns = args->columns, record->chunk_rows = args->chunk_rows;
     record->ready_value = args->ready_value;
-    record->eps = args->eps + 0;  /* -0 is 0 */
-    record->power_of_two = (uint32_t)args->power_of_two;
+    record->scaling = call->in_blocks ? QUERN_SCALING_MX : QUERN_SCALING_TENSOR;
+    record->eps = call->in_blocks ? 0 : args->eps + 0;  /* -0 is 0 */
+    record->power_of_two = call->in_blocks ? 0 : (uint32_t)args->power_of_two;
     record->rounding = args->rounding == QUERN_ROUND_STOCHASTIC ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
     record->output = (struct location){call->output_place.id, call->output_place.offset};
     record->ready = (struct location){call->ready_place.id, call->ready_place.offset};
+    record->scales = (struct location){call->scales_place.id, call->scales_place.offset};
 }
 
 uint32_t quern_chunks_write_record(const struct quern_chunks_call *call, float amax) {
