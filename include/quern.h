@@ -2026,6 +2026,10 @@ QUERN_API quern_status quern_group_gather(void *args, const void *mine, void *al
  * A chunk of another place may be ready before this rank has written amax, scale and scale_inv.  Those who wait beside the call read
  * them when a chunk of this rank's own place is ready.
  *
+ * Output, words and scales of blocks are symmetric memory at the same place on every member.  Of GPUs of several hosts, whose chunks
+ * go over NCCL, they are any memory of the GPU.  There a word that has ready_value or ~ready_value before the call ends the group when
+ * the call has begun on the GPU, and if the group ends, a chunk that comes in this moment may be reported as failed.
+ *
  * A graph that is replayed has the same ready_value each time.  It sets the words to 0 first, behind its last reader of them and
  * before the call and all that wait for it: no member writes there until this rank has come to the call.
  *
@@ -2036,7 +2040,7 @@ typedef struct quern_quantize_chunks_args {
     quern_dtype input_dtype;     /* F32, F16 or BF16 */
     quern_dtype output_dtype;    /* E4M3 or E5M2 */
     const void *input;           /* [rows, columns] */
-    void *output;                /* [members, rows, columns], symmetric memory at the same place on every member */
+    void *output;                /* [members, rows, columns], symmetric memory or over NCCL any */
     uint32_t *ready;             /* [members, chunks], likewise; chunks is rows / chunk_rows, rounded up, and at most 1,024 */
     uint32_t ready_value;        /* not 0 or ~0 */
     int64_t rows;                /* 0 is allowed, as below */
@@ -2058,8 +2062,7 @@ typedef struct quern_quantize_chunks_args {
     int multiprocessors;         /* GPU: the most that the cast may use, so that a product has the others; 0: 16 */
     double timeout;              /* seconds; 0: the group's */
     quern_scaling scaling;       /* DEFAULT: TENSOR */
-    uint8_t *block_scales;       /* of QUERN_SCALING_MX: [members, rows, ceil(columns / 32)], symmetric memory like output; else
-                                    NULL */
+    uint8_t *block_scales;       /* of QUERN_SCALING_MX: [members, rows, ceil(columns / 32)], memory like output; else NULL */
 } quern_quantize_chunks_args;
 
 #define QUERN_QUANTIZE_CHUNKS_ARGS_DEFAULTS(set) set(chunk_rows, 1)
@@ -2075,20 +2078,22 @@ QUERN_API void quern_quantize_chunks_args_init(quern_quantize_chunks_args *args)
 QUERN_API quern_status quern_quantize_chunks_workspace(quern_group *group, const quern_quantize_chunks_args *args, size_t *bytes);
 
 /*
- * Performs the above.  Collective over the members, which are of one host.  The device must be prepared for QUERN_QUANTIZE and
+ * Performs the above.  Collective over the members, which are of one host, or GPUs of any number of hosts.  The device must be prepared for QUERN_QUANTIZE and
  * QUERN_COLLECTIVE.  On CPUs the call returns when this rank's output is complete; other threads may wait for chunks meanwhile.  On
  * GPUs it is enqueued, can be captured into a graph, and its end on the stream follows that of the output; other streams may wait
- * for chunks meanwhile.  Input, output and arrays are aligned as their elements.
- * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED (ranks of
- * several hosts); QUERN_CUDA_ERROR; 4xxx.
+ * for chunks meanwhile.  Over NCCL it is enqueued when all members have called, and cannot be captured.  Input, output and arrays are
+ * aligned as their elements.
+ * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED (CPU ranks of
+ * several hosts, a captured stream over NCCL); QUERN_CUDA_ERROR; 4xxx.
  */
 QUERN_API quern_status quern_quantize_chunks(quern_group *group, const quern_quantize_chunks_args *args, void *workspace,
                                              size_t workspace_bytes, void *stream);
 
 /*
- * Waits until the words ready[0] to ready[count - 1] of this rank's symmetric memory are `value`, and what was stored before them can
- * be read: on CPUs on the host, on GPUs enqueued on the stream.  Local.  It may run while another thread makes a call with the same
- * handle, but not while the group is destroyed or the memory of the words is freed.  timeout is in seconds; 0: the group's.
+ * Waits until the words ready[0] to ready[count - 1] of this rank's symmetric memory, over NCCL of any memory of its GPU, are
+ * `value`, and what was stored before them can be read: on CPUs on the host, on GPUs enqueued on the stream.  Local.  It may run
+ * while another thread makes a call with the same handle, but not while the group is destroyed or the memory of the words is freed.
+ * timeout is in seconds; 0: the group's.
  * On GPUs the call is best enqueued first.  A wait in front of it holds back the kernels of its hardware queue (with
  * CUDA_DEVICE_MAX_CONNECTIONS=1 of all streams), and whatever waits for the device, until its limit; a shorter limit than the call's
  * hides which ranks are missing.  After a wait symmetric memory that is freed is released when the rank leaves its group.

@@ -11,6 +11,12 @@
  *            chunk stores ready_value into the words of all members
  *   exit     one block waits until all words of this rank are ready_value
  *
+ * Over NCCL no kernel meets the members.  Behind the amaxes, which NCCL has exchanged, comes the beginning; then for each chunk in
+ * this rank's order its cast into this rank's own output, the messages of NCCL, and a signal:
+ *
+ *   begin    one block: what the entry does behind its meeting
+ *   signal   one block writes ready_value into the words of the chunks that have come
+ *
  * No meeting follows the exit.  A rank's words and output are complete when it passes, and the members write there again behind the
  * entry of a later call, to which this rank comes after the work that is before that call in its stream.
  */
@@ -48,19 +54,25 @@ struct quern_chunks_state {
 
 /* ---- entry, exit and the wait for chunks ---- */
 
-enum quern_chunks_stage { QUERN_CHUNKS_ENTRY, QUERN_CHUNKS_EXIT, QUERN_CHUNKS_WAIT };
+enum quern_chunks_stage { QUERN_CHUNKS_ENTRY, QUERN_CHUNKS_EXIT, QUERN_CHUNKS_WAIT, QUERN_CHUNKS_BEGIN, QUERN_CHUNKS_SIGNAL };
+
+/* The members of a group of several hosts, at most. */
+enum { QUERN_CHUNKS_PLACES = 512 };
 
 struct quern_chunks_problem {
     struct quern_links links;
     struct quern_chunks_terms terms;     /* entry: without those that the device knows */
     uint32_t stage;                      /* enum quern_chunks_stage */
     uint32_t places;
-    unsigned char rank_at[QUERN_RANK_LIMIT];  /* place -> rank */
+    int32_t rank;                        /* this rank, in the errors of a wait and a beginning */
+    unsigned char rank_at[QUERN_RANK_LIMIT];  /* place -> rank; entry and exit */
     struct quern_chunks_state *state;
     uint32_t *ready;                     /* this rank's: [places, chunks]; a wait: [words] */
     uint32_t words, chunks;
     uint32_t ready_value;
     float *amax, *scale, *scale_inv;     /* the results; with QUERN_SCALING_MX there are none, else the last two may be NULL */
+    const uint32_t *amaxes;              /* begin: [places], bits that other ranks have sent, beside that of the state; NULL: none */
+    uint16_t chunk_of[QUERN_CHUNKS_PLACES];  /* signal: by place, what has come; or QUERN_MOST_CHUNKS */
 };
 
 /* ---- cast ---- */

@@ -5,7 +5,8 @@
  * may die at any point.  A rank without a part of its own has no text: the word says what was wrong.
  *
  * A kernel can neither write text nor swap words in host memory.  It writes an error record and sets `poison`.  The first host call
- * that sees this makes the error record the reason, unless there is one already.
+ * that sees this makes the error record the reason, unless there is one already.  In a group of several hosts it writes the text of
+ * the record as a reason of its own, which the others can be told.
  *
  * Called by every wait and at the start of every call on a group.  Checked by tests/model/expiry.pml.
  */
@@ -261,9 +262,24 @@ static quern_status fail_poisoned(const struct quern_membership *member) {
     return quern_fail(member->device, status_of(poison), "%s: %s", member->label, words);
 }
 
+static bool has_kernel_error_to_tell(const struct quern_membership *member) {
+    return member->control && !__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) &&
+           error_kind(member, find_error(member)) != QUERN_NO_KERNEL_ERROR;
+}
+
+/* Other hosts do not see the record. */
+static quern_status tell_kernel_error(const struct quern_membership *member) {
+    const int rank = find_error(member);
+    char words[QUERN_POISON_TEXT_BYTES];
+    struct quern_text text = quern_text_begin(words, sizeof words);
+    describe_error(&text, member, rank);
+    return quern_poison(member, error_status(member, rank), "%s", words);
+}
+
 quern_status quern_check_poison(const struct quern_membership *member) {
-    bool poisoned = __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) != 0;
-    return poisoned ? fail_poisoned(member) : QUERN_OK;
+    const bool poisoned = __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) != 0;
+    if (!poisoned) return QUERN_OK;
+    return has_kernel_error_to_tell(member) ? tell_kernel_error(member) : fail_poisoned(member);
 }
 
 void quern_report_poison(struct quern_text *text, const struct quern_membership *member) {

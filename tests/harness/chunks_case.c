@@ -140,6 +140,7 @@ int chunks_case_place(const struct chunks_case *c, int rank) {
 /* Of the numbers of a member: amax, scale, scale_inv and its offset. */
 enum { AMAX, SCALE = 8, INVERSE = 16, OFFSET = 24, NUMBERS_BYTES = 32, UNTOUCHED = 0x5A };
 
+static bool is_on_gpu(const struct rank_bench *bench) { return bench->all || bench->rank->on_gpu; }
 static bool has_amax(const struct chunks_case *c) { return c->scaling != QUERN_SCALING_MX; }
 static int64_t behind(int64_t end) { return (end + CHUNKS_GUARD + 63) / 64 * 64; }
 
@@ -167,7 +168,7 @@ void chunks_case_fill(const struct chunks_case *c, struct rank_bench *bench, uin
         rank_check(one->rank, layout.bytes <= one->pool_bytes, "a case of %lld bytes", (long long)layout.bytes);
         memset(private, UNTOUCHED, (size_t)one->pool_bytes);
         memset(symmetric, UNTOUCHED, (size_t)(is_first ? one->pool_bytes : layout.ready));
-        if (one->all) rank_bench_write(one, one->workspace, private, one->pool_bytes);
+        if (is_on_gpu(one)) rank_bench_write(one, one->workspace, private, one->pool_bytes);
         for (int64_t i = 0; is_first && i < layout.ready_bytes / 4; i++) {
             const uint32_t before = i % 3 ? 0 : value + 5 + (uint32_t)i;
             memcpy(symmetric + layout.ready + 4 * i, &before, sizeof before);
@@ -242,7 +243,7 @@ quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const s
         args.scale = (float *)(void *)(numbers + SCALE), args.scale_inv = (float *)(void *)(numbers + INVERSE);
     if (c->has_pointer) args.offset_pointer = (const uint64_t *)(void *)(numbers + OFFSET);
     else args.offset = offset_of(c, place);
-    if (bench->all) args.multiprocessors = (int)random_below(c->seed, 5000 + (uint64_t)rank, 4);
+    if (is_on_gpu(bench)) args.multiprocessors = (int)random_below(c->seed, 5000 + (uint64_t)rank, 4);
     make_order(c, place, order);
     if (!c->is_in_order) args.order = order;
     if (!c->everyone) args.members = c->members, args.member_count = c->count;
@@ -252,7 +253,7 @@ quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const s
 quern_status chunks_call(const struct rank_bench *bench, const quern_quantize_chunks_args *args) {
     size_t bytes = 1;
     rank_ok(bench->rank, quern_quantize_chunks_workspace(bench->group, args, &bytes));
-    rank_check(bench->rank, !bytes == !bench->all && (int64_t)bytes <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
+    rank_check(bench->rank, !bytes == !is_on_gpu(bench) && (int64_t)bytes <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
     return quern_quantize_chunks(bench->group, args, bytes ? bench->workspace : NULL, bytes, bench->stream);
 }
 

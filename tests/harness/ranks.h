@@ -185,7 +185,8 @@ struct ranks {
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     const char *nccl;        /* GPU ranks: as nccl_set_machine has it */
     unsigned operations;     /* prepared on GPUs; 0: all of ranks */
-    bool within_host;        /* of ways: no other one */
+    bool within_host;        /* of ways: no other one, but for GPUs ... */
+    bool over_nccl;          /* ... if this is set, too */
     size_t shared_bytes;     /* 0: 128 KiB */
     bool watches_heartbeat;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     bool progress;           /* threads of the library move transfers; so they do if QUERN_TEST_PROGRESS is set */

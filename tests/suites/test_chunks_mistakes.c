@@ -1,7 +1,7 @@
 /*
- * Quantised chunks of which one rank makes a mistake, or another call, or none, in each way between the ranks of a host: all get
- * the error, nothing is written, and the group stays usable unless its ranks are GPUs.  tests/fields/ has the other arguments that
- * one rank refuses.
+ * Quantised chunks of which one rank makes a mistake, or another call, or none, in each way between the ranks of a host and over
+ * NCCL: all get the error, nothing is written, and the group stays usable unless its ranks are GPUs of one host.  tests/fields/ has
+ * the other arguments that one rank refuses.
  *
  * Runs on: ranks, every emulated, gpu; kernels of barrier, quantize, collective.
  */
@@ -9,9 +9,11 @@
 
 enum { PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };
 #define TEST_MISTAKES(name) \
-    TEST_EACH_WAY(chunks_mistakes, name, .count = ONE_RANKS, .operations = PREPARED, .within_host = true)
+    TEST_EACH_WAY(chunks_mistakes, name, .count = ONE_RANKS, .operations = PREPARED, .within_host = true, \
+                  .over_nccl = true)
 
-enum { ANY, ON_CPUS };
+/* Where a mistake is one.  Over NCCL there is no symmetric memory. */
+enum { ANY, ON_CPUS, ON_ONE_HOST };
 
 static void *freed[ONE_RANKS];   /* symmetric memory of each */
 
@@ -46,7 +48,7 @@ static const struct mistake refusals[] = {
      "args.ready_value is 900, and word 0 of args.ready is 4294966395 before", ON_CPUS},
     {1, large_order, QUERN_INVALID_ARGUMENT, "args.order[3] is 6: expected a chunk from 0 to 5", ANY},
     {1, no_input, QUERN_NULL_POINTER, "args.input is NULL", ANY},
-    {2, private_ready, QUERN_INVALID_ARGUMENT, "args.ready is not symmetric memory of this group: expected 72 bytes", ANY},
+    {2, private_ready, QUERN_INVALID_ARGUMENT, "args.ready is not symmetric memory of this group: expected 72 bytes", ON_ONE_HOST},
     {0, freed_output, QUERN_INVALID_ARGUMENT, "args.output is in symmetric memory that was freed", ON_CPUS},
     {1, ready_on_output, QUERN_INVALID_ARGUMENT, "args.ready overlaps args.output", ANY},
     {1, negative_timeout, QUERN_INVALID_ARGUMENT, "timeout is -1: expected seconds, 0 or more", ANY},
@@ -70,7 +72,7 @@ static const struct mistake refusals_in_blocks[] = {
     {0, inverse_in_blocks, QUERN_INVALID_ARGUMENT, "args.scale_inv is not NULL: expected NULL with QUERN_SCALING_MX", ANY},
     {1, no_scales, QUERN_NULL_POINTER, "args.block_scales is NULL", ANY},
     {1, private_scales, QUERN_INVALID_ARGUMENT,
-     "args.block_scales is not symmetric memory of this group: expected 240 bytes", ANY},
+     "args.block_scales is not symmetric memory of this group: expected 240 bytes", ON_ONE_HOST},
     {2, scales_on_output, QUERN_INVALID_ARGUMENT, "args.block_scales overlaps args.output", ANY},
     {0, scales_on_ready, QUERN_INVALID_ARGUMENT, "args.block_scales overlaps args.ready", ANY},
     {1, scales_of_nothing, QUERN_INVALID_ARGUMENT,
@@ -81,12 +83,13 @@ static const struct mistake refusals_in_blocks[] = {
 static const struct one_chunks_form all_of_group = {.everyone = true}, in_blocks = {.in_blocks = true};
 
 static bool applies(const void *one, const struct mistake *mistake) {
-    return mistake->where == ANY || !((const struct one_chunks *)one)->bench->all;
+    const struct rank_bench *bench = ((const struct one_chunks *)one)->bench;
+    return mistake->where == ANY || (!bench->rank->on_gpu && (mistake->where == ON_ONE_HOST || !bench->all));
 }
 
 /* The same members by a list, and all of them without one. */
 TEST_MISTAKES(refused_arguments_of_one_rank_are_told_to_all) {
-    if (!bench->all) {
+    if (!bench->all && !rank->on_gpu) {
         rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){BENCH_POOL}, &freed[rank->rank]));
         rank_ok(rank, quern_symmetric_free(bench->group, freed[rank->rank], NULL));
     }
@@ -137,9 +140,9 @@ static const struct mistake differences[] = {
     {1, other_rounding, QUERN_PEER_MISMATCH,
      "args.rounding is QUERN_ROUND_NEAREST on rank 0 and QUERN_ROUND_STOCHASTIC on rank 1: expected the same on all members", ANY},
     {2, other_output, QUERN_PEER_MISMATCH,
-     "args.output of ranks 0 and 2 is not at the same place of the same symmetric allocation", ANY},
+     "args.output of ranks 0 and 2 is not at the same place of the same symmetric allocation", ON_ONE_HOST},
     {1, other_ready, QUERN_PEER_MISMATCH,
-     "args.ready of ranks 0 and 1 is not at the same place of the same symmetric allocation", ANY},
+     "args.ready of ranks 0 and 1 is not at the same place of the same symmetric allocation", ON_ONE_HOST},
 };
 
 static const struct mistake scaling_differs = {
@@ -147,11 +150,11 @@ static const struct mistake scaling_differs = {
     "args.scaling is QUERN_SCALING_TENSOR on rank 0 and QUERN_SCALING_MX on rank 2: expected the same on all members", ANY};
 static const struct mistake scales_differ = {
     0, other_scales, QUERN_PEER_MISMATCH,
-    "args.block_scales of ranks 0 and 1 is not at the same place of the same symmetric allocation", ANY};
+    "args.block_scales of ranks 0 and 1 is not at the same place of the same symmetric allocation", ON_ONE_HOST};
 
 TEST_MISTAKES(differing_scales_are_told_to_all) {
-    one_calls_err(&one_chunks_kind, bench, NULL, &scaling_differs, true, NULL);
-    one_calls_err(&one_chunks_kind, bench, &in_blocks, &scales_differ, true, NULL);
+    one_calls_err(&one_chunks_kind, bench, NULL, &scaling_differs, true, applies);
+    one_calls_err(&one_chunks_kind, bench, &in_blocks, &scales_differ, true, applies);
     one_calls_run(&one_chunks_kind, bench, &in_blocks);
 }
 
@@ -180,7 +183,7 @@ static void run_with_legal_differences(struct rank *rank, struct rank_bench *ben
 
 TEST_MISTAKES(differing_arguments_are_told_to_all) {
     for (size_t i = 0; i < COUNT(differences); i++)
-        one_calls_err(&one_chunks_kind, bench, NULL, &differences[i], true, NULL);
+        one_calls_err(&one_chunks_kind, bench, NULL, &differences[i], true, applies);
     for (int has_blocks = 0; has_blocks < 2; has_blocks++) run_with_legal_differences(rank, bench, has_blocks);
 }
 

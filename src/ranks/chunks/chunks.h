@@ -3,8 +3,10 @@
 #define QUERN_RANKS_CHUNKS_H
 
 #include "kernels/chunks_problem.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/membership.h"
 #include "ranks/symmetric/symmetric.h"
+#include "ranks/terms.h"
 #include "runtime/look.h"
 
 /* ---- A checked call of quern_quantize_chunks, and the functions by which a transport runs it ---- */
@@ -54,6 +56,9 @@ static inline struct quern_chunk quern_chunk_at(const struct quern_chunks_call *
 }
 
 struct quern_chunks_transport {
+    /* Nobody else reaches output, words and scales: any memory of the device will do. */
+    bool any_memory;
+
     /* The bytes of workspace: of the call its members, numbers and dtypes are valid. */
     size_t (*workspace_bytes)(const struct quern_chunks_call *call);
 
@@ -62,7 +67,7 @@ struct quern_chunks_transport {
 
     quern_status (*run)(struct quern_chunks_call *call, void *stream);
 
-    /* quern_chunk_wait, of words in this rank's symmetric memory.  For any thread, also while the rank is in a call. */
+    /* quern_chunk_wait, of words in this rank's symmetric memory, or any.  For any thread, also while the rank is in a call. */
     quern_status (*wait)(struct quern_membership *member, const uint32_t *ready, int64_t count, uint32_t value, double timeout,
                          void *stream);
 
@@ -89,6 +94,24 @@ quern_status quern_chunks_check_value(const quern_device *device, const char *na
 
 extern const struct quern_chunks_transport quern_cuda_chunks;
 
+/* Whether the kernels take so large a tensor, and the kernels.  A transport's check begins with it. */
+quern_status quern_chunks_check_on_gpu(struct quern_chunks_call *call);
+
+/* Launches the kernel that finds the amax of this rank's input; nothing in blocks. */
+CUresult quern_chunks_launch_amax(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream);
+
+/* Launches the cast with so many parts at most. */
+CUresult quern_chunks_launch_cast(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream,
+                                  const struct quern_chunks_cast_problem *problem, int64_t parts);
+
+/* Launches one block of a stage.  The rest of the problem is filled in. */
+CUresult quern_chunks_launch_meeting(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream,
+                                     struct quern_chunks_problem *problem, enum quern_chunks_stage stage);
+
+/* Launches a wait for words whose links are filled in. */
+quern_status quern_chunks_launch_wait(struct quern_membership *member, struct quern_chunks_problem *problem, const uint32_t *ready,
+                                      int64_t count, uint32_t value, void *stream);
+
 /* ---- chunks_host.c: quantised chunks of CPU ranks of one host: a row of the host transport ---- */
 
 extern const struct quern_chunks_transport quern_host_chunks;
@@ -101,13 +124,32 @@ size_t quern_chunks_state_bytes(const struct quern_chunks_call *call);
 /* The largest magnitude of this rank's input; of its tiles there is at least one.  Not in blocks. */
 void quern_chunks_fill_amax(const struct quern_chunks_call *call, struct quern_quantize_batch *batch);
 
+/* What all stages of a call have, without the stage, ranks and links. */
+void quern_chunks_fill_results(const struct quern_chunks_call *call, struct quern_chunks_problem *problem);
+
 /* Entry and exit, without the stage. */
 void quern_chunks_fill_meeting(const struct quern_chunks_call *call, struct quern_chunks_problem *problem);
 
 void quern_chunks_fill_cast(const struct quern_chunks_call *call, struct quern_chunks_cast_problem *problem);
 
-/* How many tiles and parts of tiles the cast has. */
+/* The cast of one chunk into this rank's own memory alone, with its word. */
+void quern_chunks_fill_own_cast(const struct quern_chunks_call *call, int64_t chunk, struct quern_chunks_cast_problem *problem);
+
+/* How many tiles and parts of tiles the cast has, of all chunks and of one. */
 int64_t quern_chunks_parts(const struct quern_chunks_call *call);
+int64_t quern_chunks_parts_of(const struct quern_chunks_call *call, int64_t chunk);
+
+/* ---- chunks_nccl.c: quantised chunks of GPU ranks of several hosts: a row of the transport over NCCL ---- */
+
+extern const struct quern_chunks_transport quern_nccl_chunks;
+
+/* ---- chunks_nccl_agree.c ---- */
+
+/*
+ * Whether the members of a call over NCCL have made the same one, as quern_nccl_agree_on_call; then orders[place * chunks + i] is
+ * the chunk that the member at a place sends as its i-th.  Of a call that is refused there are no orders.
+ */
+quern_status quern_nccl_agree_on_chunks(struct quern_chunks_call *call, uint16_t *orders);
 
 /* ---- chunks_record.c ---- */
 
@@ -118,6 +160,10 @@ int64_t quern_chunks_parts(const struct quern_chunks_call *call);
  * A record lies in the rank's eager message, in the half of the next meeting of all ranks, as that of a collective does: see
  * src/ranks/collective/collective.h.  Each call ends with an exit, after which nobody reads its records.
  */
+
+/* The record of a rank, also over NCCL, where no memory of others is reached and no amax is told. */
+extern const struct quern_terms quern_chunks_terms;
+void quern_chunks_write_record_at(const struct quern_chunks_call *call, float amax, void *there);
 
 /* Writes this rank's record; amax is that of its input.  Returns the half, by which the records are read after the entry. */
 uint32_t quern_chunks_write_record(const struct quern_chunks_call *call, float amax);

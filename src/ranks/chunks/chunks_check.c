@@ -119,12 +119,12 @@ static quern_status fill_order(struct quern_chunks_call *call) {
 
 /* ---- the memory ---- */
 
-/* Memory of `bytes` bytes at the same place on every member. */
+/* Memory of `bytes` bytes at the same place on every member, unless the transport takes any. */
 static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
                          size_t alignment, struct quern_symmetric_location *place) {
     if (!bytes) return QUERN_OK;
     quern_status status = quern_check_pointer(member->device, name, pointer, alignment);
-    if (status != QUERN_OK) return status;
+    if (status != QUERN_OK || member->transport->chunks->any_memory) return status;
     const enum quern_symmetric_state state = quern_symmetric_find(member, pointer, bytes, place);
     if (state == QUERN_MEMORY_SYMMETRIC) return QUERN_OK;
     if (state == QUERN_MEMORY_FREED)
