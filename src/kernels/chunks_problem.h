@@ -71,7 +71,7 @@ struct quern_chunks_problem {
     uint32_t words, chunks;
     uint32_t ready_value;
     float *amax, *scale, *scale_inv;     /* the results; with QUERN_SCALING_MX there are none, else the last two may be NULL */
-    const uint32_t *amaxes;              /* begin: [places], bits that other ranks have sent, beside that of the state; NULL: none */
+    const uint32_t *amaxes;              /* begin: [places], bits that others have sent, beside that of the state; NULL: none */
     uint16_t chunk_of[QUERN_CHUNKS_PLACES];  /* signal: by place, what has come; or QUERN_MOST_CHUNKS */
 };
 

@@ -226,15 +226,61 @@ static void poison_from_outside(struct quern_segment *segment, uint32_t poison) 
     if (swap(segment, poison)) quern_futex_wake(&segment->state);
 }
 
-/* The poison of a poisoned group.  If only a kernel has set it so far, its error record becomes the poison. */
+/* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
+static void write_reason(const struct quern_membership *member, const uint32_t *missing, const char *format, va_list list) {
+    struct quern_poison_reason *mine = &quern_place(member->roster, member->rank)->reason;
+    char reason[QUERN_POISON_TEXT_BYTES];
+    struct quern_text text = quern_text_begin(reason, sizeof reason);
+    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_RELAXED)) return;
+    quern_text_add_list(&text, format, list);
+    memcpy(mine->text, reason, strlen(reason) + 1);
+    memcpy(mine->missing, missing, sizeof mine->missing);
+}
+
+/*
+ * The thread of a rank and the watcher of its work over NCCL may poison at the same time: one after the other, so that the reason
+ * and the status are of one of them.  Other ranks of the process do not wait.
+ */
+static bool poisoning[QUERN_GROUP_LIMIT];
+
+static void poison_with_list(const struct quern_membership *member, quern_status status, const uint32_t *missing,
+                             const char *format, va_list list) {
+    bool *mine = &poisoning[member->rank];
+    while (__atomic_exchange_n(mine, true, __ATOMIC_ACQUIRE)) sched_yield();
+    write_reason(member, missing, format, list);
+    poison_with(member, make_poison(REASON, member->rank, (uint32_t)status));
+    __atomic_store_n(mine, false, __ATOMIC_RELEASE);
+}
+
+static void poison_with_words(const struct quern_membership *member, quern_status status, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    poison_with_list(member, status, member->missing, format, list);
+    va_end(list);
+}
+
+/* ---- the poison of a group that has one ---- */
+
+/* The error record of a rank of this host.  Other hosts do not see it, so there it becomes a reason of this rank. */
+static void poison_with_record(const struct quern_membership *member, int rank) {
+    char words[QUERN_POISON_TEXT_BYTES];
+    struct quern_text text = quern_text_begin(words, sizeof words);
+    if (!member->control || error_kind(member, rank) == QUERN_NO_KERNEL_ERROR) {
+        poison_with(member, make_poison(KERNEL_ERROR, rank, (uint32_t)error_status(member, rank)));
+        return;
+    }
+    describe_error(&text, member, rank);
+    poison_with_words(member, error_status(member, rank), "%s", words);
+}
+
+/* If only a kernel has set it so far, its error record becomes the poison. */
 static uint32_t find_poison(const struct quern_membership *member) {
-    uint32_t poison = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
+    const uint32_t poison = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
     if (poison) return poison;
     const int rank = find_error(member);
-    poison = make_poison(KERNEL_ERROR, rank, (uint32_t)error_status(member, rank));
-    poison_with(member, poison);
+    poison_with_record(member, rank);
     const uint32_t first = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
-    return first ? first : poison;
+    return first ? first : make_poison(KERNEL_ERROR, rank, (uint32_t)error_status(member, rank));
 }
 
 /*
@@ -253,33 +299,22 @@ static void await_agreement(const struct quern_membership *member) {
     __atomic_compare_exchange_n(&member->segment->agreement, &agrees, QUERN_AGREED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+/* The poison is looked for before the agreement, which is about what the hosts have told each other. */
 static quern_status fail_poisoned(const struct quern_membership *member) {
-    if (member->control) await_agreement(member);
     uint32_t poison = find_poison(member);
+    if (member->control) {
+        await_agreement(member);
+        poison = find_poison(member);
+    }
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
     describe_poison(&text, member, poison);
     return quern_fail(member->device, status_of(poison), "%s: %s", member->label, words);
 }
 
-static bool has_kernel_error_to_tell(const struct quern_membership *member) {
-    return member->control && !__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) &&
-           error_kind(member, find_error(member)) != QUERN_NO_KERNEL_ERROR;
-}
-
-/* Other hosts do not see the record. */
-static quern_status tell_kernel_error(const struct quern_membership *member) {
-    const int rank = find_error(member);
-    char words[QUERN_POISON_TEXT_BYTES];
-    struct quern_text text = quern_text_begin(words, sizeof words);
-    describe_error(&text, member, rank);
-    return quern_poison(member, error_status(member, rank), "%s", words);
-}
-
 quern_status quern_check_poison(const struct quern_membership *member) {
     const bool poisoned = __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) != 0;
-    if (!poisoned) return QUERN_OK;
-    return has_kernel_error_to_tell(member) ? tell_kernel_error(member) : fail_poisoned(member);
+    return poisoned ? fail_poisoned(member) : QUERN_OK;
 }
 
 void quern_report_poison(struct quern_text *text, const struct quern_membership *member) {
@@ -290,30 +325,9 @@ void quern_report_poison(struct quern_text *text, const struct quern_membership 
     quern_text_add(text, "\n");
 }
 
-/* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
-static void write_reason(const struct quern_membership *member, const uint32_t *missing, const char *format, va_list list) {
-    struct quern_poison_reason *mine = &quern_place(member->roster, member->rank)->reason;
-    char reason[QUERN_POISON_TEXT_BYTES];
-    struct quern_text text = quern_text_begin(reason, sizeof reason);
-    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_RELAXED)) return;
-    quern_text_add_list(&text, format, list);
-    memcpy(mine->text, reason, strlen(reason) + 1);
-    memcpy(mine->missing, missing, sizeof mine->missing);
-}
-
-/*
- * The thread of a rank and the watcher of its work over NCCL may poison at the same time: one after the other, so that the reason
- * and the status are of one of them.  Other ranks of the process do not wait.
- */
-static bool poisoning[QUERN_GROUP_LIMIT];
-
 static quern_status poison_list(const struct quern_membership *member, quern_status status, const uint32_t *missing,
                                 const char *format, va_list list) {
-    bool *mine = &poisoning[member->rank];
-    while (__atomic_exchange_n(mine, true, __ATOMIC_ACQUIRE)) sched_yield();
-    write_reason(member, missing, format, list);
-    poison_with(member, make_poison(REASON, member->rank, (uint32_t)status));
-    __atomic_store_n(mine, false, __ATOMIC_RELEASE);
+    poison_with_list(member, status, missing, format, list);
     return fail_poisoned(member);
 }
 
