@@ -18,6 +18,7 @@ struct chunk_product {
     long long members, rows, columns, chunk_rows;
     const unsigned char *output;   /* args.output: [members, rows, columns], E4M3 */
     const float *scale_inv;        /* args.scale_inv: complete when a chunk of this rank's place is ready */
+    const unsigned char *block_scales;  /* args.block_scales: [members, rows, ceil(columns / 32)], ready with their chunk; NULL: none */
     const unsigned char *vector;   /* [columns], E4M3 */
     float *product;                /* [members, rows] */
     int *status;                   /* [1]: that of a wait which has ended with an error; else it stays as it was */
@@ -29,25 +30,30 @@ static __device__ float value_of(unsigned char code) {
     return (code & 127) == 127 ? __int_as_float(0x7fc00000) : code & 128 ? -magnitude : magnitude;
 }
 
-/* One warp. */
-static __device__ float multiply_row(const unsigned char *row, const unsigned char *vector, long long columns) {
+/* One warp.  A block of 32 elements has a scale in E8M0, unless scales is NULL. */
+static __device__ float multiply_row(const unsigned char *row, const unsigned char *scales, const unsigned char *vector,
+                                     long long columns) {
     float sum = 0;
-    for (long long i = threadIdx.x; i < columns; i += 32) sum += value_of(row[i]) * value_of(vector[i]);
+    for (long long i = threadIdx.x; i < columns; i += 32) {
+        const float scale = scales ? ldexpf(1.0f, scales[i / 32] - 127) : 1.0f;
+        sum += value_of(row[i]) * scale * value_of(vector[i]);
+    }
     for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
     return sum;
 }
 
 extern "C" __global__ void multiply_chunks(const chunk_product job) {
     __shared__ quern_status status;
-    const long long chunks = (job.rows + job.chunk_rows - 1) / job.chunk_rows;
+    const long long chunks = (job.rows + job.chunk_rows - 1) / job.chunk_rows, across = (job.columns + 31) / 32;
     if (threadIdx.x == 0) status = quern_wait_for_chunk(job.ready, chunks, job.place, 0, job.ready_value);
     for (long long row = blockIdx.x; row < job.members * job.rows; row += gridDim.x) {
         if (threadIdx.x == 0 && status == QUERN_OK)
             status = quern_wait_for_chunk(job.ready, chunks, row / job.rows, row % job.rows / job.chunk_rows, job.ready_value);
         __syncthreads();
         if (status != QUERN_OK) break;
-        const float sum = multiply_row(job.output + row * job.columns, job.vector, job.columns);
-        if (threadIdx.x == 0) job.product[row] = sum * *(const volatile float *)job.scale_inv;
+        const unsigned char *scales = job.block_scales ? job.block_scales + row * across : NULL;
+        const float sum = multiply_row(job.output + row * job.columns, scales, job.vector, job.columns);
+        if (threadIdx.x == 0) job.product[row] = scales ? sum : sum * *(const volatile float *)job.scale_inv;
         __syncthreads();
     }
     if (threadIdx.x == 0 && status != QUERN_OK) *job.status = status;

@@ -182,5 +182,6 @@
     X(quern_quantize_chunks_args, offset, UINT64) \
     X(quern_quantize_chunks_args, member_count, INT32) \
     X(quern_quantize_chunks_args, multiprocessors, INT32) \
-    X(quern_quantize_chunks_args, timeout, DOUBLE)
+    X(quern_quantize_chunks_args, timeout, DOUBLE) \
+    X(quern_quantize_chunks_args, scaling, INT32)
 #endif

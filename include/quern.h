@@ -2012,8 +2012,9 @@ QUERN_API quern_status quern_group_gather(void *args, const void *mine, void *al
 /* ---- quantised chunks ---- */
 
 /*
- * A tensor of each member in 8 bits with one scale for all, gathered in chunks of rows: the overlap of quantisation with tensor
- * parallelism, after TransformerEngine's.  A matrix product can begin with a chunk while the next ones are cast and on their way.
+ * A tensor of each member in 8 bits, with one scale for all or in blocks, gathered in chunks of rows: the overlap of quantisation
+ * with tensor parallelism, after TransformerEngine's.  A matrix product can begin with a chunk while the next ones are cast and on
+ * their way.
  *
  *   amax                the largest |x| of the inputs of all members, without NaN
  *   scale, scale_inv    from this amax, as quern_quantize has them for a tensor; all three are written before this rank's chunks
@@ -2023,6 +2024,10 @@ QUERN_API quern_status quern_group_gather(void *args, const void *mine, void *al
  *
  * The bits are those of quern_quantize_amax, a maximum of the amaxes, quern_quantize_cast and quern_all_gather.
  *
+ * With QUERN_SCALING_MX each 32 elements of a row have a scale of their own, as quern_quantize has them.  block_scales[p] are those of
+ * output[p], and a ready word stands for the codes and the scales of its chunk.  There is no amax of all: amax, scale and scale_inv
+ * are NULL, and eps and power_of_two are not used.  The bits are those of quern_quantize and quern_all_gather, of codes and of scales.
+ *
  * The library writes ready words with release order in the memory of each member, after the chunk.  A word is 0 or of an earlier
  * call before; ready_value differs from it, and from ~it.  If the call fails after it has begun to write, it stores ~ready_value in
  * its own rank's words whose chunks have not come, so that those who look at them end.  quern_chunk_wait waits for words on the host
@@ -2030,6 +2035,10 @@ QUERN_API quern_status quern_group_gather(void *args, const void *mine, void *al
  *
  * A chunk of another place may be ready before this rank has written amax, scale and scale_inv.  Those who wait beside the call read
  * them when a chunk of this rank's own place is ready.
+ *
+ * Output, words and scales of blocks are symmetric memory at the same place on every member.  Of GPUs of several hosts, whose chunks
+ * go over NCCL, they are any memory of the GPU.  There a word that has ready_value or ~ready_value before the call ends the group when
+ * the call has begun on the GPU, and if the group ends, a chunk that comes in this moment may be reported as failed.
  *
  * A graph that is replayed has the same ready_value each time.  It sets the words to 0 first, behind its last reader of them and
  * before the call and all that wait for it: no member writes there until this rank has come to the call.
@@ -2041,7 +2050,7 @@ typedef struct quern_quantize_chunks_args {
     quern_dtype input_dtype;     /* F32, F16 or BF16 */
     quern_dtype output_dtype;    /* E4M3 or E5M2 */
     const void *input;           /* [rows, columns] */
-    void *output;                /* [members, rows, columns], symmetric memory at the same place on every member */
+    void *output;                /* [members, rows, columns], symmetric memory or over NCCL any */
     uint32_t *ready;             /* [members, chunks], likewise; chunks is rows / chunk_rows, rounded up, and at most 1,024 */
     uint32_t ready_value;        /* not 0 or ~0 */
     int64_t rows;                /* 0 is allowed, as below */
@@ -2049,7 +2058,7 @@ typedef struct quern_quantize_chunks_args {
     int64_t chunk_rows;          /* at least 1 */
     const int *order;            /* [chunks]: the order in which this rank casts and sends its chunks, each once, read before the call
                                     returns; NULL: ascending */
-    float *amax;                 /* [1], in the memory of the device, like the arrays below */
+    float *amax;                 /* [1], in the memory of the device, like the arrays below; NULL with QUERN_SCALING_MX */
     float *scale;                /* [1]; NULL: not written */
     float *scale_inv;            /* [1]; NULL: not written */
     double eps;                  /* this and the next fields as in quern_quantize_args */
@@ -2062,6 +2071,8 @@ typedef struct quern_quantize_chunks_args {
     int member_count;
     int multiprocessors;         /* GPU: the most that the cast may use, so that a product has the others; 0: 16 */
     double timeout;              /* seconds; 0: the group's */
+    quern_scaling scaling;       /* DEFAULT: TENSOR */
+    uint8_t *block_scales;       /* of QUERN_SCALING_MX: [members, rows, ceil(columns / 32)], memory like output; else NULL */
 } quern_quantize_chunks_args;
 
 #define QUERN_QUANTIZE_CHUNKS_ARGS_DEFAULTS(set) set(chunk_rows, 1)
@@ -2077,20 +2088,22 @@ QUERN_API void quern_quantize_chunks_args_init(quern_quantize_chunks_args *args)
 QUERN_API quern_status quern_quantize_chunks_workspace(quern_group *group, const quern_quantize_chunks_args *args, size_t *bytes);
 
 /*
- * Performs the above.  Collective over the members, which are of one host, or GPUs with one fabric.  The device must be prepared for QUERN_QUANTIZE and
- * QUERN_COLLECTIVE.  On CPUs the call returns when this rank's output is complete; other threads may wait for chunks meanwhile.  On
+ * Performs the above.  Collective over the members, which are of one host, or GPUs of any number of hosts.  The device must be prepared
+ * for QUERN_QUANTIZE and QUERN_COLLECTIVE.  On CPUs the call returns when this rank's output is complete; other threads may wait for chunks meanwhile.  On
  * GPUs it is enqueued, can be captured into a graph, and its end on the stream follows that of the output; other streams may wait
- * for chunks meanwhile.  Input, output and arrays are aligned as their elements.
- * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED (ranks of
- * several hosts without one fabric); QUERN_CUDA_ERROR; 4xxx.
+ * for chunks meanwhile.  Over NCCL it is enqueued when all members have called, also into a graph: all members capture it, or none.  Input,
+ * output and arrays are aligned as their elements.
+ * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED (CPU ranks of
+ * several hosts); QUERN_CUDA_ERROR; 4xxx.
  */
 QUERN_API quern_status quern_quantize_chunks(quern_group *group, const quern_quantize_chunks_args *args, void *workspace,
                                              size_t workspace_bytes, void *stream);
 
 /*
- * Waits until the words ready[0] to ready[count - 1] of this rank's symmetric memory are `value`, and what was stored before them can
- * be read: on CPUs on the host, on GPUs enqueued on the stream.  Local.  It may run while another thread makes a call with the same
- * handle, but not while the group is destroyed or the memory of the words is freed.  timeout is in seconds; 0: the group's.
+ * Waits until the words ready[0] to ready[count - 1] of this rank's symmetric memory, over NCCL of any memory of its GPU, are
+ * `value`, and what was stored before them can be read: on CPUs on the host, on GPUs enqueued on the stream.  Local.  It may run
+ * while another thread makes a call with the same handle, but not while the group is destroyed or the memory of the words is freed.
+ * timeout is in seconds; 0: the group's.
  * On GPUs the call is best enqueued first.  A wait in front of it holds back the kernels of its hardware queue (with
  * CUDA_DEVICE_MAX_CONNECTIONS=1 of all streams), and whatever waits for the device, until its limit; a shorter limit than the call's
  * hides which ranks are missing.  After a wait symmetric memory that is freed is released when the rank leaves its group.

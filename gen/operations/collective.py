@@ -10,6 +10,8 @@ from gen.spec import FLOATS, NARROW, Geometry
 MOVE = "move"
 CHUNKS = "chunks"
 MEETING = "chunk_meeting"
+BLOCKS = "block_chunks"
+CASTS = (CHUNKS, BLOCKS)
 
 
 class Collective(Operation):
@@ -17,27 +19,29 @@ class Collective(Operation):
     bit = 32
     keys = ("dtype", "output", "variant")
     tasks = {None: Task("QUERN_COLLECTIVE_COMBINE", 0), MOVE: Task("QUERN_COLLECTIVE_MOVE", 1),
-             CHUNKS: Task("QUERN_COLLECTIVE_CHUNKS", 2), MEETING: Task("QUERN_COLLECTIVE_CHUNK_MEETING", 3)}
+             CHUNKS: Task("QUERN_COLLECTIVE_CHUNKS", 2), MEETING: Task("QUERN_COLLECTIVE_CHUNK_MEETING", 3),
+             BLOCKS: Task("QUERN_COLLECTIVE_BLOCK_CHUNKS", 4)}
     talks = True
 
     def combinations(self) -> Iterator[Key]:
         for dtype in FLOATS:
             yield {"dtype": dtype, "output": None, "variant": None}
         yield {"dtype": None, "output": None, "variant": MOVE}
-        for dtype in FLOATS:
-            for output in NARROW:
-                yield {"dtype": dtype, "output": output, "variant": CHUNKS}
+        for variant in CASTS:
+            for dtype in FLOATS:
+                for output in NARROW:
+                    yield {"dtype": dtype, "output": output, "variant": variant}
         yield {"dtype": None, "output": None, "variant": MEETING}
 
     def illegal(self, key: Key, target: Target) -> str | None:
         variant = key["variant"]
         if variant not in self.tasks:
-            return f"variant is {variant!r}; there are {MOVE}, {CHUNKS} and {MEETING}, and none for combinations"
-        if target.kind == "cpu" and variant in (CHUNKS, MEETING):
+            return f"variant is {variant!r}; there are {MOVE}, {CHUNKS}, {BLOCKS} and {MEETING}, and none for combinations"
+        if target.kind == "cpu" and variant in (*CASTS, MEETING):
             return "ranks on CPUs quantise chunks with the kernels of quantisation"
-        if variant == CHUNKS and key["output"] not in NARROW:
+        if variant in CASTS and key["output"] not in NARROW:
             return f"output is {key['output'] or 'none'}: it must be one of {', '.join(NARROW)}"
-        if variant != CHUNKS and key["output"]:
+        if variant not in CASTS and key["output"]:
             return f"the {variant or 'combining'} task has no output"
         if variant in (MOVE, MEETING):
             return f"the {variant} task has no dtype" if key["dtype"] else None

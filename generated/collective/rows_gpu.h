@@ -34,6 +34,21 @@ ROW(collective_chunks, collective_chunks_bf16_e4m3, (QUERN_BF16, QUERN_E4M3), QU
 ROW(collective_chunks, collective_chunks_bf16_e5m2, (QUERN_BF16, QUERN_E5M2), QUERN_COLLECTIVE_CHUNKS, 0,
     INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
 #endif
+#if SELECTED(collective_block_chunks)
+UNIT(collective_block_chunks)
+ROW(collective_block_chunks, collective_block_chunks_f32_e4m3, (QUERN_F32, QUERN_E4M3), QUERN_COLLECTIVE_BLOCK_CHUNKS, 0,
+    INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
+ROW(collective_block_chunks, collective_block_chunks_f32_e5m2, (QUERN_F32, QUERN_E5M2), QUERN_COLLECTIVE_BLOCK_CHUNKS, 0,
+    INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
+ROW(collective_block_chunks, collective_block_chunks_f16_e4m3, (QUERN_F16, QUERN_E4M3), QUERN_COLLECTIVE_BLOCK_CHUNKS, 0,
+    INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
+ROW(collective_block_chunks, collective_block_chunks_f16_e5m2, (QUERN_F16, QUERN_E5M2), QUERN_COLLECTIVE_BLOCK_CHUNKS, 0,
+    INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
+ROW(collective_block_chunks, collective_block_chunks_bf16_e4m3, (QUERN_BF16, QUERN_E4M3), QUERN_COLLECTIVE_BLOCK_CHUNKS, 0,
+    INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
+ROW(collective_block_chunks, collective_block_chunks_bf16_e5m2, (QUERN_BF16, QUERN_E5M2), QUERN_COLLECTIVE_BLOCK_CHUNKS, 0,
+    INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
+#endif
 #if SELECTED(collective_chunk_meeting)
 UNIT(collective_chunk_meeting)
 ROW(collective_chunk_meeting, collective_chunk_meeting, (QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_COLLECTIVE_CHUNK_MEETING, 0,

@@ -17,3 +17,4 @@ _Static_assert(QUERN_COLLECTIVE_COMBINE == 0, "as gen/pack.py stores it");
 _Static_assert(QUERN_COLLECTIVE_MOVE == 1, "as gen/pack.py stores it");
 _Static_assert(QUERN_COLLECTIVE_CHUNKS == 2, "as gen/pack.py stores it");
 _Static_assert(QUERN_COLLECTIVE_CHUNK_MEETING == 3, "as gen/pack.py stores it");
+_Static_assert(QUERN_COLLECTIVE_BLOCK_CHUNKS == 4, "as gen/pack.py stores it");

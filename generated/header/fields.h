@@ -351,7 +351,9 @@
     ROW(quern_quantize_chunks_args, members) \
     ROW(quern_quantize_chunks_args, member_count) \
     ROW(quern_quantize_chunks_args, multiprocessors) \
-    ROW(quern_quantize_chunks_args, timeout)
+    ROW(quern_quantize_chunks_args, timeout) \
+    ROW(quern_quantize_chunks_args, scaling) \
+    ROW(quern_quantize_chunks_args, block_scales)
 
 #define FIELDS_OF_quern_device_view(ROW) \
     ROW(quern_device_view, rank) \

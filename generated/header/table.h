@@ -512,6 +512,7 @@ DECLARE_EXTENT(quern_quantize_chunks_args, scale)
 DECLARE_EXTENT(quern_quantize_chunks_args, scale_inv)
 DECLARE_EXTENT(quern_quantize_chunks_args, offset_pointer)
 DECLARE_EXTENT(quern_quantize_chunks_args, members)
+DECLARE_EXTENT(quern_quantize_chunks_args, block_scales)
 static const struct field fields_of_quern_quantize_chunks_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_quantize_chunks_args, size), .bytes = sizeof((quern_quantize_chunks_args *)0)->size},
     {.name = "input_dtype", .kind = ENUM, .offset = offsetof(quern_quantize_chunks_args, input_dtype), .bytes = sizeof((quern_quantize_chunks_args *)0)->input_dtype, VALUES(quern_dtype)},
@@ -537,8 +538,10 @@ static const struct field fields_of_quern_quantize_chunks_args[] = {
     {.name = "member_count", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, member_count), .bytes = sizeof((quern_quantize_chunks_args *)0)->member_count},
     {.name = "multiprocessors", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, multiprocessors), .bytes = sizeof((quern_quantize_chunks_args *)0)->multiprocessors},
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_quantize_chunks_args, timeout), .bytes = sizeof((quern_quantize_chunks_args *)0)->timeout},
+    {.name = "scaling", .kind = ENUM, .offset = offsetof(quern_quantize_chunks_args, scaling), .bytes = sizeof((quern_quantize_chunks_args *)0)->scaling, VALUES(quern_scaling)},
+    {.name = "block_scales", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, block_scales), .bytes = sizeof((quern_quantize_chunks_args *)0)->block_scales, .extent = extent_of_quern_quantize_chunks_args__block_scales},
 };
-static const struct record record_of_quern_quantize_chunks_args = {"quern_quantize_chunks_args", sizeof(quern_quantize_chunks_args), fields_of_quern_quantize_chunks_args, 24};
+static const struct record record_of_quern_quantize_chunks_args = {"quern_quantize_chunks_args", sizeof(quern_quantize_chunks_args), fields_of_quern_quantize_chunks_args, 26};
 DECLARE_EXTENT(quern_device_view, poison)
 DECLARE_EXTENT(quern_device_view, multicast)
 DECLARE_EXTENT(quern_device_view, peer)

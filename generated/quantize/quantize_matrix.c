@@ -110,7 +110,7 @@ static void panel_f32_to_e4m3(const struct quern_quantize_matrix_cast *cast, con
     for (int first = 0; first < panel->rows; first += BLOCK) {
         const int rows = panel->rows - first < BLOCK ? panel->rows - first : BLOCK;
         for (int k = 0; random && k < rows; k++)
-            panel_draw(random, k, (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
+            panel_draw(random, k, cast->begin + (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
         for (int k = 0; k < rows; k++)
             row_f32_to_e4m3(cast, panel, first + k, matrix->transposed ? codes.of[first + k] : NULL, panel_bits(random, k));
         if (cast->in_blocks && matrix->transposed)
@@ -225,7 +225,7 @@ static void panel_f32_to_e5m2(const struct quern_quantize_matrix_cast *cast, con
     for (int first = 0; first < panel->rows; first += BLOCK) {
         const int rows = panel->rows - first < BLOCK ? panel->rows - first : BLOCK;
         for (int k = 0; random && k < rows; k++)
-            panel_draw(random, k, (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
+            panel_draw(random, k, cast->begin + (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
         for (int k = 0; k < rows; k++)
             row_f32_to_e5m2(cast, panel, first + k, matrix->transposed ? codes.of[first + k] : NULL, panel_bits(random, k));
         if (cast->in_blocks && matrix->transposed)
@@ -340,7 +340,7 @@ static void panel_f16_to_e4m3(const struct quern_quantize_matrix_cast *cast, con
     for (int first = 0; first < panel->rows; first += BLOCK) {
         const int rows = panel->rows - first < BLOCK ? panel->rows - first : BLOCK;
         for (int k = 0; random && k < rows; k++)
-            panel_draw(random, k, (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
+            panel_draw(random, k, cast->begin + (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
         for (int k = 0; k < rows; k++)
             row_f16_to_e4m3(cast, panel, first + k, matrix->transposed ? codes.of[first + k] : NULL, panel_bits(random, k));
         if (cast->in_blocks && matrix->transposed)
@@ -455,7 +455,7 @@ static void panel_f16_to_e5m2(const struct quern_quantize_matrix_cast *cast, con
     for (int first = 0; first < panel->rows; first += BLOCK) {
         const int rows = panel->rows - first < BLOCK ? panel->rows - first : BLOCK;
         for (int k = 0; random && k < rows; k++)
-            panel_draw(random, k, (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
+            panel_draw(random, k, cast->begin + (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
         for (int k = 0; k < rows; k++)
             row_f16_to_e5m2(cast, panel, first + k, matrix->transposed ? codes.of[first + k] : NULL, panel_bits(random, k));
         if (cast->in_blocks && matrix->transposed)
@@ -570,7 +570,7 @@ static void panel_bf16_to_e4m3(const struct quern_quantize_matrix_cast *cast, co
     for (int first = 0; first < panel->rows; first += BLOCK) {
         const int rows = panel->rows - first < BLOCK ? panel->rows - first : BLOCK;
         for (int k = 0; random && k < rows; k++)
-            panel_draw(random, k, (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
+            panel_draw(random, k, cast->begin + (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
         for (int k = 0; k < rows; k++)
             row_bf16_to_e4m3(cast, panel, first + k, matrix->transposed ? codes.of[first + k] : NULL, panel_bits(random, k));
         if (cast->in_blocks && matrix->transposed)
@@ -685,7 +685,7 @@ static void panel_bf16_to_e5m2(const struct quern_quantize_matrix_cast *cast, co
     for (int first = 0; first < panel->rows; first += BLOCK) {
         const int rows = panel->rows - first < BLOCK ? panel->rows - first : BLOCK;
         for (int k = 0; random && k < rows; k++)
-            panel_draw(random, k, (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
+            panel_draw(random, k, cast->begin + (panel->row + first + k) * matrix->columns + panel->column, panel->columns);
         for (int k = 0; k < rows; k++)
             row_bf16_to_e5m2(cast, panel, first + k, matrix->transposed ? codes.of[first + k] : NULL, panel_bits(random, k));
         if (cast->in_blocks && matrix->transposed)

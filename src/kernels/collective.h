@@ -141,8 +141,10 @@ enum quern_slice_fault {
     QUERN_CHUNK_TOLD,            /* ready[value] of `rank` was limit, ready_value or its complement, before the call */
     QUERN_CHUNK_FAILED,          /* ready[value] of `rank` is the complement of what it awaits: the call has failed */
     QUERN_CHUNK_LATE,            /* `rank` has waited limit nanoseconds for ready[value] */
-    QUERN_TERMS_INPUT_DTYPE,     /* of quantised chunks, like the terms above from OUTPUT_DTYPE on */
     QUERN_TERMS_CAPTURED,        /* over NCCL: whether the stream is being captured */
+    QUERN_TERMS_INPUT_DTYPE,     /* of quantised chunks, like the terms above from OUTPUT_DTYPE on, and the next ones */
+    QUERN_TERMS_SCALING,
+    QUERN_TERMS_SCALES_PLACE,    /* the scales of blocks are not at the same place of the same symmetric allocation */
     QUERN_FAULTS
 };
 

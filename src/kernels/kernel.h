@@ -96,7 +96,8 @@ enum quern_collective_task {
     QUERN_COLLECTIVE_COMBINE = 0,      /* the sum or the maximum of the elements of all ranks */
     QUERN_COLLECTIVE_MOVE = 1,         /* moves bytes: it has no dtype */
     QUERN_COLLECTIVE_CHUNKS = 2,       /* the cast of quantised chunks: dtypes of the input and the output */
-    QUERN_COLLECTIVE_CHUNK_MEETING = 3 /* their entry and exit, and the wait for chunks: no dtype */
+    QUERN_COLLECTIVE_CHUNK_MEETING = 3,  /* their entry and exit, and the wait for chunks: no dtype */
+    QUERN_COLLECTIVE_BLOCK_CHUNKS = 4  /* the cast of quantised chunks in blocks with scales of their own */
 };
 
 /*

@@ -79,6 +79,7 @@ struct quern_quantize_matrix_cast {
     int32_t in_blocks;
     int32_t stochastic;                /* as in a piece, as all below */
     uint32_t seed[2], offset, place;
+    int64_t begin;                     /* elements before this matrix, if it is a part of a tensor: for the random numbers */
 };
 
 /* ---- GPU ---- */

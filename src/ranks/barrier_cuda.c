@@ -24,28 +24,40 @@ static bool is_everyone(const struct quern_membership *member, const struct quer
     return set->count == member->ranks;
 }
 
-void quern_cuda_link(const struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
-                     double timeout, struct quern_links *links) {
+/* What a kernel reaches in the segment, and how long it waits. */
+static void link_to_segment(const struct quern_membership *member, const struct quern_rank_set *set,
+                            enum quern_collective collective, double timeout, struct quern_links *links) {
     const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
     const struct quern_segment *segment = member->segment;
     const struct quern_segment_rank *mine = &segment->rank[member->rank];
     const struct quern_segment_place *place = quern_place(member->roster, member->rank);
 #define IN_SEGMENT(field) ((void *)(uintptr_t)(rank->segment + (uint64_t)((const char *)&(field) - (const char *)segment)))
     *links = (struct quern_links){
-        .multicast_pad = is_everyone(member, set) ? (char *)(uintptr_t)rank->multicast_pad : NULL,
         .poison = IN_SEGMENT(segment->poison),
         .gone = IN_SEGMENT(segment->gone),
         .error = IN_SEGMENT(place->error),
         .reported_tag = IN_SEGMENT(mine->tag),
         .reported_wait = IN_SEGMENT(mine->asleep_in_meeting),
         .timeout = nanoseconds(limit_of_kernels(member->device, timeout)),
-        .rank = (uint32_t)member->rank,
-        .ranks = (uint32_t)member->ranks,
         .tag = quern_make_tag(collective, QUERN_PHASE_NONE, quern_members_digest(set->words)),
     };
 #undef IN_SEGMENT
+}
+
+void quern_cuda_link(const struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
+                     double timeout, struct quern_links *links) {
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    link_to_segment(member, set, collective, timeout, links);
+    links->multicast_pad = is_everyone(member, set) ? (char *)(uintptr_t)rank->multicast_pad : NULL;
+    links->rank = (uint32_t)member->rank, links->ranks = (uint32_t)member->ranks;
     for (int word = 0; word < QUERN_RANK_WORDS; word++) links->members[word] = set->words[word];
     for (int peer = 0; peer < member->ranks; peer++) links->pad[peer] = (char *)(uintptr_t)rank->pad[peer];
+}
+
+void quern_cuda_link_alone(const struct quern_membership *member, const struct quern_rank_set *set,
+                           enum quern_collective collective, double timeout, uint64_t pad, struct quern_links *links) {
+    link_to_segment(member, set, collective, timeout, links);
+    links->ranks = 1, links->members[0] = 1, links->pad[0] = (char *)(uintptr_t)pad;
 }
 
 void quern_cuda_report(struct quern_membership *member, uint32_t tag) {

@@ -10,6 +10,13 @@
 void quern_cuda_link(const struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
                      double timeout, struct quern_links *links);
 
+/*
+ * The same for a kernel that meets nobody and takes this rank for rank 0 of a group of its own, with a pad of such a group.  It
+ * sees the poison of the group, of any size, and can end it.
+ */
+void quern_cuda_link_alone(const struct quern_membership *member, const struct quern_rank_set *set,
+                           enum quern_collective collective, double timeout, uint64_t pad, struct quern_links *links);
+
 /* Records for quern_group_report that an operation is about to be enqueued. */
 void quern_cuda_report(struct quern_membership *member, uint32_t tag);
 

@@ -185,6 +185,10 @@ static void add_captured(struct quern_text *text, int64_t value) {
     quern_text_add(text, "%s", value ? "captured" : "not captured");
 }
 
+static void add_scaling(struct quern_text *text, int64_t value) {
+    quern_text_add(text, "%s", value == QUERN_SCALING_MX ? "QUERN_SCALING_MX" : "QUERN_SCALING_TENSOR");
+}
+
 /* A kernel tells the bits of a float, a host those of a double, which are more than 32 unless it is 0. */
 static void add_real(struct quern_text *text, int64_t value) {
     const uint32_t bits = (uint32_t)value;
@@ -227,6 +231,8 @@ static const struct {
     [QUERN_TERMS_ROUNDING] = {"args.rounding", add_rounding, NULL},
     [QUERN_TERMS_READY_PLACE] = {"args.ready", NULL, other_place},
     [QUERN_TERMS_CAPTURED] = {"the stream", add_captured, NULL},
+    [QUERN_TERMS_SCALING] = {"args.scaling", add_scaling, NULL},
+    [QUERN_TERMS_SCALES_PLACE] = {"args.block_scales", NULL, other_place},
 };
 
 static void describe_term(struct quern_text *text, const struct quern_slice_report *report) {

@@ -5,7 +5,8 @@
  * may die at any point.  A rank without a part of its own has no text: the word says what was wrong.
  *
  * A kernel can neither write text nor swap words in host memory.  It writes an error record and sets `poison`.  The first host call
- * that sees this makes the error record the reason, unless there is one already.
+ * that sees this makes the error record the reason, unless there is one already.  In a group of several hosts it writes the text of
+ * the record as a reason of its own, which the others can be told.
  *
  * Called by every wait and at the start of every call on a group.  Checked by tests/model/expiry.pml.
  */
@@ -272,7 +273,7 @@ static void adopt_error(const struct quern_membership *member) {
     uint32_t missing[QUERN_GROUP_WORDS] = {0};
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
-    if (!member->control) {
+    if (!member->control || error_kind(member, rank) == QUERN_NO_KERNEL_ERROR) {
         poison_with(member, make_poison(KERNEL_ERROR, rank, (uint32_t)status));
         return;
     }
@@ -286,7 +287,9 @@ static uint32_t find_poison(const struct quern_membership *member) {
     const uint32_t poison = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
     if (poison) return poison;
     adopt_error(member);
-    return __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
+    const uint32_t first = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
+    const int rank = find_error(member);
+    return first ? first : make_poison(KERNEL_ERROR, rank, (uint32_t)error_status(member, rank));
 }
 
 void quern_adopt_kernel_error(const struct quern_membership *member) {
@@ -309,9 +312,13 @@ static void await_agreement(const struct quern_membership *member) {
     __atomic_compare_exchange_n(&member->segment->agreement, &agrees, QUERN_AGREED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+/* The poison is looked for before the agreement, which is about what the hosts have told each other. */
 static quern_status fail_poisoned(const struct quern_membership *member) {
-    if (member->control) await_agreement(member);
     uint32_t poison = find_poison(member);
+    if (member->control) {
+        await_agreement(member);
+        poison = find_poison(member);
+    }
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
     describe_poison(&text, member, poison);

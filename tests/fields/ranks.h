@@ -90,34 +90,39 @@ RULE(quern_collective_args, input_stride,               "0c000-", .unused = {"is
      REFUSES(COUNT_TO("35184372088832"), SHAPE("at least count, 50, or 0", VALUES(1, 49))))
 RULES_OF(quern_collective_args)
 
-/* The columns: chunks of all ranks, of some members, the workspace. */
-enum { CHUNKED, CHUNKED_OF_SOME, CHUNKS_SPACE };
-/*                                                       Csw */
-RULE(quern_quantize_chunks_args, input_dtype,           "ccc", LEGAL(QUERN_FLOAT_DTYPES))
-RULE(quern_quantize_chunks_args, output_dtype,          "ccc", LEGAL(QUERN_NARROW_DTYPES))
-BUFFER_OF(quern_quantize_chunks_args, input,            "RR-", quern_dtype_bytes(a->input_dtype))
-BUFFER_OF(quern_quantize_chunks_args, output,           "WW-", 1)
-BUFFER_OF(quern_quantize_chunks_args, ready,            "WW-", sizeof(uint32_t))
-RULE(quern_quantize_chunks_args, ready_value,           "ccc", REFUSES(ARGUMENT("neither 0 nor 4294967295", VALUES(0, UINT32_MAX))))
+/* The columns: chunks of all ranks, of some members, the workspace, in blocks. */
+enum { CHUNKED, CHUNKED_OF_SOME, CHUNKS_SPACE, CHUNKED_IN_BLOCKS };
+#define NOT_IN_BLOCKS .unused = {"is not NULL: expected NULL with QUERN_SCALING_MX"}
+/*                                                       Cswb */
+RULE(quern_quantize_chunks_args, input_dtype,           "cccc", LEGAL(QUERN_FLOAT_DTYPES))
+RULE(quern_quantize_chunks_args, output_dtype,          "cccc", LEGAL(QUERN_NARROW_DTYPES))
+BUFFER_OF(quern_quantize_chunks_args, input,            "RR-R", quern_dtype_bytes(a->input_dtype))
+BUFFER_OF(quern_quantize_chunks_args, output,           "WW-W", 1)
+BUFFER_OF(quern_quantize_chunks_args, ready,            "WW-W", sizeof(uint32_t))
+RULE(quern_quantize_chunks_args, ready_value,           "cccc", REFUSES(
+     ARGUMENT("neither 0 nor 4294967295", VALUES(0, UINT32_MAX))))
 #define TOO_MANY(other) SHAPE(" with args." other ", of 1 members: expected at most 2^47 bytes of input and of output", \
                               VALUES((int64_t)1 << 43, INT64_MAX))
-RULE(quern_quantize_chunks_args, rows,                  "ccc", REFUSES(SHAPE("0 or more"), TOO_MANY("columns 9")))
-RULE(quern_quantize_chunks_args, columns,               "ccc", NEVER_NEGATIVE)
-RULE(quern_quantize_chunks_args, chunk_rows,            "ccc", REFUSES(SHAPE("1 or more")))
-MEMORY_OF(quern_quantize_chunks_args, order,            "rr-", sizeof(int), .host_calls = ~0u, .stays = true)
-BUFFER_OF(quern_quantize_chunks_args, amax,             "WW-", sizeof(float))
-BUFFER_OF(quern_quantize_chunks_args, scale,            "ww-", sizeof(float))
-BUFFER_OF(quern_quantize_chunks_args, scale_inv,        "ww-", sizeof(float))
-RULE(quern_quantize_chunks_args, eps,                   "ccc", REFUSES(FP32))
-PLAIN(quern_quantize_chunks_args, power_of_two,         "ccc")
-PLAIN(quern_quantize_chunks_args, rounding,             "ccc")
-PLAIN(quern_quantize_chunks_args, seed,                 "..-")
-PLAIN(quern_quantize_chunks_args, offset,               "..-")
-BUFFER_OF(quern_quantize_chunks_args, offset_pointer,   "rr-", sizeof(uint64_t))
-PLAIN(quern_quantize_chunks_args, members,              "...")
-RULE(quern_quantize_chunks_args, member_count,          "-c-", NO_MEMBER_COUNT)
-RULE(quern_quantize_chunks_args, multiprocessors,       "ccc", NEVER_NEGATIVE)
-RULE(quern_quantize_chunks_args, timeout,               "ccc", NO_TIME)
+RULE(quern_quantize_chunks_args, rows,                  "cccc", REFUSES(SHAPE("0 or more"), TOO_MANY("columns 9")))
+RULE(quern_quantize_chunks_args, columns,               "cccc", NEVER_NEGATIVE)
+RULE(quern_quantize_chunks_args, chunk_rows,            "cccc", REFUSES(SHAPE("1 or more")))
+MEMORY_OF(quern_quantize_chunks_args, order,            "rr-r", sizeof(int), .host_calls = ~0u, .stays = true)
+MEMORY_OF(quern_quantize_chunks_args, amax,             "WW-0", sizeof(float), NOT_IN_BLOCKS)
+MEMORY_OF(quern_quantize_chunks_args, scale,            "ww-0", sizeof(float), NOT_IN_BLOCKS)
+MEMORY_OF(quern_quantize_chunks_args, scale_inv,        "ww-0", sizeof(float), NOT_IN_BLOCKS)
+RULE(quern_quantize_chunks_args, eps,                   "cccc", REFUSES(FP32))
+PLAIN(quern_quantize_chunks_args, power_of_two,         "cccc")
+PLAIN(quern_quantize_chunks_args, rounding,             "cccc")
+PLAIN(quern_quantize_chunks_args, seed,                 "..-.")
+PLAIN(quern_quantize_chunks_args, offset,               "..-.")
+BUFFER_OF(quern_quantize_chunks_args, offset_pointer,   "rr-r", sizeof(uint64_t))
+PLAIN(quern_quantize_chunks_args, members,              "....")
+RULE(quern_quantize_chunks_args, member_count,          "-c--", NO_MEMBER_COUNT)
+RULE(quern_quantize_chunks_args, multiprocessors,       "cccc", NEVER_NEGATIVE)
+RULE(quern_quantize_chunks_args, timeout,               "cccc", NO_TIME)
+PLAIN(quern_quantize_chunks_args, scaling,              "cccc")
+MEMORY_OF(quern_quantize_chunks_args, block_scales,     "00-W", 1,
+          .unused = {"is not NULL: expected NULL with the scaling of a tensor"})
 RULES_OF(quern_quantize_chunks_args)
 
 enum { SENT, RECEIVED };  /* the columns of the two items */
@@ -309,6 +314,7 @@ static void set_chunks(const struct call *call) {
     a->input_dtype = QUERN_F32, a->output_dtype = QUERN_E4M3, a->ready_value = CHUNKED_VALUE;
     a->rows = CHUNKED_ROWS, a->columns = CHUNKED_COLUMNS, a->chunk_rows = 3;
     if (call->parts[1].column == CHUNKED_OF_SOME) a->members = &only_member, a->member_count = 1;
+    if (call->parts[1].column == CHUNKED_IN_BLOCKS) a->scaling = QUERN_SCALING_MX;
     parameters_of_quern_quantize_chunks.group = ranks_group, parameters_of_quern_quantize_chunks.args = a;
     parameters_of_quern_quantize_chunks.stream = fields_device.stream;
     parameters_of_quern_quantize_chunks_workspace.group = ranks_group, parameters_of_quern_quantize_chunks_workspace.args = a;
@@ -387,7 +393,7 @@ static const struct call calls_of_quern_collective_workspace[] = {
     .set = set_chunks, .fill = fill_chunks, .contents_end_group = true)
 static const struct call calls_of_quern_quantize_chunks[] = {
     CHUNKS_OF("chunks", quern_quantize_chunks, CHUNKED), CHUNKS_OF("chunks of some", quern_quantize_chunks, CHUNKED_OF_SOME),
-    {.name = NULL}};
+    CHUNKS_OF("chunks in blocks", quern_quantize_chunks, CHUNKED_IN_BLOCKS), {.name = NULL}};
 static const struct call calls_of_quern_quantize_chunks_workspace[] = {
     CHUNKS_OF("workspace of chunks", quern_quantize_chunks_workspace, CHUNKS_SPACE), {.name = NULL}};
 

@@ -308,6 +308,9 @@ static void chunks_numbers(quern_quantize_chunks_args *a) {
     if (input_one_in(8)) a->order = NULL;
     a->member_count = 1;
     a->members = omit_one_in(4);
+    a->scaling = flip() ? QUERN_SCALING_MX : QUERN_SCALING_DEFAULT;
+    if (a->scaling == QUERN_SCALING_MX) a->amax = a->scale = a->scale_inv = OMIT;
+    else a->block_scales = OMIT;
 }
 
 /* Pairs of a send and a receive within the rank. */
@@ -530,16 +533,17 @@ static void ragged_plan(struct call *call, quern_ragged_plan_create__parameters 
     p->workspaces[0] = symmetric_workspace(call, p->groups[0], p->args, p->workspace_bytes);
 }
 
-/* Memory of the group for an output and its words, of which none has a value. */
+/* Memory of the group for an output, its words, of which none has a value, and its scales. */
 static void chunks_memory(struct call *call, quern_quantize_chunks__parameters *p) {
     struct live *live = state_find(p->group);
-    const size_t bytes = 2 * CHUNKED_BYTES;
+    const size_t bytes = 3 * CHUNKED_BYTES;
     void *memory = NULL;
     if (!live || !call_has(call, p->args, sizeof *p->args) || call_fault(call, CONTENTS)) return;
     if (live->symmetric_count == 8 || quern_symmetric_alloc(&p->group, 1, &bytes, &memory) != QUERN_OK) return;
     live->symmetric[live->symmetric_count++] = memory;
     p->args->output = memory;
     p->args->ready = (uint32_t *)(void *)((char *)memory + CHUNKED_BYTES);
+    if (p->args->block_scales) p->args->block_scales = (uint8_t *)memory + 2 * CHUNKED_BYTES;
 }
 
 /* A word that has come, or none that ever will. */

@@ -45,11 +45,15 @@ static void choose_options(struct chunks_case *c, struct dice *dice, struct chun
     c->is_in_order = chance(dice, 3);
     c->has_pointer = chance(dice, 3);
     c->has_scales = !chance(dice, 4);
+    c->scaling = choice.scaling ? choice.scaling : chance(dice, 2) ? QUERN_SCALING_MX : (quern_scaling)below(dice, 2);
+    c->scales_skew = chance(dice, 2) ? 0 : below(dice, 64);
+    if (c->scaling != QUERN_SCALING_MX) return;
+    c->across = (c->columns + 31) / 32, c->blocks = c->rows * c->across;
 }
 
 /* ---- values ---- */
 
-/* Of each member another magnitude; special values in some cases, and nothing but zeros in few. */
+/* Of each member another magnitude, and of parts of blocks; special values in some cases, and nothing but zeros in few. */
 static double value_of(const struct chunks_case *c, int place, int64_t i) {
     static const double special[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-40, -65504};
     const uint64_t seed = c->seed * 64 + (uint64_t)place, mood = random_bits(c->seed, 1000) % 8;
@@ -57,7 +61,8 @@ static double value_of(const struct chunks_case *c, int place, int64_t i) {
     if (mood == 0) return 0;
     if (mood == 1 && bits % 50 == 0) return special[bits / 50 % COUNT(special)];
     if (mood == 2 && bits % 50 == 0) return special[bits / 50 % 2 * 3];  /* no infinity */
-    return ldexp(random_normal(seed, (uint64_t)i), (int)(random_bits(seed, 77) % 9) - 5);
+    const int of_block = c->blocks ? (int)(random_bits(seed, 900000 + (uint64_t)i / 24) % 17) - 8 : 0;
+    return ldexp(random_normal(seed, (uint64_t)i), (int)(random_bits(seed, 77) % 9) - 5 + of_block);
 }
 
 static void fill_input(struct chunks_case *c, int place) {
@@ -70,6 +75,20 @@ static uint64_t seed_of(const struct chunks_case *c) { return random_bits(c->see
 
 /* More than 32 bits, of which the upper ones do not count. */
 static uint64_t offset_of(const struct chunks_case *c, int place) { return random_bits(c->seed, 2000 + (uint64_t)place); }
+
+/* quern_quantize of each member. */
+static void find_blocks(struct chunks_case *c) {
+    quern_quantize_tensor tensor = {.count = c->elements, .columns = c->columns};
+    quern_quantize_args args = QUANTIZE_ARGS(.input_dtype = c->input, .output_dtype = c->output, .tensors = &tensor,
+                                             .tensor_count = 1, .rounding = c->rounding, .seed = seed_of(c),
+                                             .scaling = QUERN_SCALING_MX);
+    for (int place = 0; place < c->count; place++) {
+        tensor.input = c->inputs[place], tensor.output = c->expected + place * c->elements;
+        tensor.block_scales = c->expected_scales + place * c->blocks;
+        args.offset = offset_of(c, place);
+        quantize_model(&args);
+    }
+}
 
 /* The public functions of a tensor, one member after the other, with the largest of all amaxes. */
 static void find_expected(struct chunks_case *c) {
@@ -98,13 +117,16 @@ void chunks_case_open(struct chunks_case *c, uint64_t seed, struct chunks_choice
     choose_shape(c, &dice, choice);
     choose_options(c, &dice, choice);
     c->expected = zeroed((size_t)(c->count * c->elements));
+    c->expected_scales = zeroed((size_t)(c->count * c->blocks));
     for (int place = 0; place < c->count; place++) fill_input(c, place);
-    find_expected(c);
+    if (c->scaling != QUERN_SCALING_MX) find_expected(c);
+    else if (c->elements) find_blocks(c);
 }
 
 void chunks_case_close(struct chunks_case *c) {
     for (int place = 0; place < c->count; place++) free(c->inputs[place]);
     free(c->expected);
+    free(c->expected_scales);
 }
 
 int chunks_case_place(const struct chunks_case *c, int rank) {
@@ -118,18 +140,22 @@ int chunks_case_place(const struct chunks_case *c, int rank) {
 /* Of the numbers of a member: amax, scale, scale_inv and its offset. */
 enum { AMAX, SCALE = 8, INVERSE = 16, OFFSET = 24, NUMBERS_BYTES = 32, UNTOUCHED = 0x5A };
 
+static bool is_on_gpu(const struct rank_bench *bench) { return bench->all || bench->rank->on_gpu; }
+static bool has_amax(const struct chunks_case *c) { return c->scaling != QUERN_SCALING_MX; }
 static int64_t behind(int64_t end) { return (end + CHUNKS_GUARD + 63) / 64 * 64; }
 
 struct chunks_layout chunks_case_layout(const struct chunks_case *c) {
     const int64_t element = (int64_t)quern_dtype_bytes(c->input);
     struct chunks_layout layout = {.output = CHUNKS_GUARD + c->skew, .output_bytes = c->count * c->elements,
-                                   .ready_bytes = c->count * c->chunks * 4, .numbers = CHUNKS_GUARD,
-                                   .input_bytes = c->elements * element};
-    layout.ready = behind(layout.output + layout.output_bytes) + 4 * (c->skew % 16);
+                                   .scales_bytes = c->count * c->blocks, .ready_bytes = c->count * c->chunks * 4,
+                                   .numbers = CHUNKS_GUARD, .input_bytes = c->elements * element};
+    layout.scales = behind(layout.output + layout.output_bytes) + c->scales_skew;
+    layout.ready = behind(layout.scales + layout.scales_bytes) + 4 * (c->skew % 16);
     layout.input = behind(layout.numbers + NUMBERS_BYTES) + c->input_skew * element;
     layout.copies = behind(layout.input + layout.input_bytes);
+    layout.copied_scales = behind(layout.copies + layout.output_bytes);
     const int64_t symmetric = layout.ready + layout.ready_bytes;
-    const int64_t private = c->is_copied ? layout.copies + layout.output_bytes : layout.input + layout.input_bytes;
+    const int64_t private = c->is_copied ? layout.copied_scales + layout.scales_bytes : layout.input + layout.input_bytes;
     layout.bytes = (symmetric > private ? symmetric : private) + CHUNKS_GUARD;
     return layout;
 }
@@ -142,7 +168,7 @@ void chunks_case_fill(const struct chunks_case *c, struct rank_bench *bench, uin
         rank_check(one->rank, layout.bytes <= one->pool_bytes, "a case of %lld bytes", (long long)layout.bytes);
         memset(private, UNTOUCHED, (size_t)one->pool_bytes);
         memset(symmetric, UNTOUCHED, (size_t)(is_first ? one->pool_bytes : layout.ready));
-        if (one->all) rank_bench_write(one, one->workspace, private, one->pool_bytes);
+        if (is_on_gpu(one)) rank_bench_write(one, one->workspace, private, one->pool_bytes);
         for (int64_t i = 0; is_first && i < layout.ready_bytes / 4; i++) {
             const uint32_t before = i % 3 ? 0 : value + 5 + (uint32_t)i;
             memcpy(symmetric + layout.ready + 4 * i, &before, sizeof before);
@@ -163,10 +189,13 @@ void chunks_case_expect(const struct chunks_case *c, struct rank_bench *bench, u
         unsigned char *numbers = private + layout.numbers;
         if (chunks_case_place(c, one->rank->rank) < 0) continue;
         memcpy(symmetric + layout.output, c->expected, (size_t)layout.output_bytes);
+        memcpy(symmetric + layout.scales, c->expected_scales, (size_t)layout.scales_bytes);
         for (int64_t i = 0; i < layout.ready_bytes / 4; i++) memcpy(symmetric + layout.ready + 4 * i, &value, sizeof value);
-        memcpy(numbers + AMAX, &c->amax, 4);
-        if (c->has_scales) memcpy(numbers + SCALE, &c->scale, 4), memcpy(numbers + INVERSE, &c->scale_inv, 4);
-        if (c->is_copied) memcpy(private + layout.copies, c->expected, (size_t)layout.output_bytes);
+        if (has_amax(c)) memcpy(numbers + AMAX, &c->amax, 4);
+        if (has_amax(c) && c->has_scales) memcpy(numbers + SCALE, &c->scale, 4), memcpy(numbers + INVERSE, &c->scale_inv, 4);
+        if (!c->is_copied) continue;
+        memcpy(private + layout.copies, c->expected, (size_t)layout.output_bytes);
+        memcpy(private + layout.copied_scales, c->expected_scales, (size_t)layout.scales_bytes);
     }
 }
 
@@ -176,10 +205,11 @@ void chunks_case_compare(const struct chunks_case *c, struct rank_bench *bench) 
     for EACH_BENCH(one, bench) {
         rank_ok(one->rank, rank_bench_status(one, QUERN_OK));
         if (rank_bench_is_right(one, one->pool_bytes, wrong)) continue;
-        rank_fail(one->rank, "case %llu: %s (%s to %s, %lld x %lld in chunks of %lld by %d of %d ranks; output at %lld, words at "
-                  "%lld, input at %lld, copies at %lld)", (unsigned long long)c->seed, wrong, quern_dtype_name(c->input),
-                  quern_dtype_name(c->output), (long long)c->rows, (long long)c->columns, (long long)c->chunk_rows, c->count,
-                  c->ranks, (long long)layout.output, (long long)layout.ready, (long long)layout.input, (long long)layout.copies);
+        rank_fail(one->rank, "case %llu: %s (%s to %s%s, %lld x %lld in chunks of %lld by %d of %d ranks; output at %lld, scales "
+                  "at %lld, words at %lld, input at %lld, copies at %lld)", (unsigned long long)c->seed, wrong,
+                  quern_dtype_name(c->input), quern_dtype_name(c->output), has_amax(c) ? "" : " in blocks", (long long)c->rows,
+                  (long long)c->columns, (long long)c->chunk_rows, c->count, c->ranks, (long long)layout.output,
+                  (long long)layout.scales, (long long)layout.ready, (long long)layout.input, (long long)layout.copies);
     }
 }
 
@@ -206,11 +236,14 @@ quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const s
     if (c->elements || rank_bench_reaches(bench)) args.input = private + layout.input, args.output = symmetric + layout.output;
     if (c->chunks || rank_bench_reaches(bench)) args.ready = (uint32_t *)(void *)(symmetric + layout.ready);
     args.ready_value = value;
-    args.amax = (float *)(void *)(numbers + AMAX);
-    if (c->has_scales) args.scale = (float *)(void *)(numbers + SCALE), args.scale_inv = (float *)(void *)(numbers + INVERSE);
+    args.scaling = c->scaling;
+    if (c->blocks || (bench->all && !has_amax(c))) args.block_scales = symmetric + layout.scales;
+    if (has_amax(c)) args.amax = (float *)(void *)(numbers + AMAX);
+    if (has_amax(c) && c->has_scales)
+        args.scale = (float *)(void *)(numbers + SCALE), args.scale_inv = (float *)(void *)(numbers + INVERSE);
     if (c->has_pointer) args.offset_pointer = (const uint64_t *)(void *)(numbers + OFFSET);
     else args.offset = offset_of(c, place);
-    if (rank_bench_reaches(bench)) args.multiprocessors = (int)random_below(c->seed, 5000 + (uint64_t)rank, 4);
+    if (is_on_gpu(bench)) args.multiprocessors = (int)random_below(c->seed, 5000 + (uint64_t)rank, 4);
     make_order(c, place, order);
     if (!c->is_in_order) args.order = order;
     if (!c->everyone) args.members = c->members, args.member_count = c->count;
@@ -220,7 +253,7 @@ quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const s
 quern_status chunks_call(const struct rank_bench *bench, const quern_quantize_chunks_args *args) {
     size_t bytes = 1;
     rank_ok(bench->rank, quern_quantize_chunks_workspace(bench->group, args, &bytes));
-    rank_check(bench->rank, !bytes == !rank_bench_reaches(bench) && (int64_t)bytes <= bench->pool_bytes,
+    rank_check(bench->rank, !bytes == !is_on_gpu(bench) && (int64_t)bytes <= bench->pool_bytes,
                "a workspace of %zu bytes", bytes);
     return quern_quantize_chunks(bench->group, args, bytes ? bench->workspace : NULL, bytes, bench->stream);
 }
@@ -240,7 +273,7 @@ void chunks_case_call(const struct chunks_case *c, struct rank_bench *bench, uin
 struct reader {
     const struct chunks_case *c;
     struct rank_bench *bench;
-    const uint8_t *output;
+    const uint8_t *output, *scales;
     const uint32_t *ready;
     uint32_t value;
     char failure[RANK_TEXT_BYTES];    /* "": none */
@@ -251,8 +284,10 @@ static bool check_chunk(struct reader *reader, int place, int64_t chunk, quern_s
     const struct chunks_case *c = reader->c;
     const int64_t first = place * c->elements + chunk * c->chunk_rows * c->columns;
     const int64_t rows = c->chunk_rows < c->rows - chunk * c->chunk_rows ? c->chunk_rows : c->rows - chunk * c->chunk_rows;
+    const int64_t block = place * c->blocks + chunk * c->chunk_rows * c->across;
     char detail[512] = "";
-    if (status == QUERN_OK && !memcmp(reader->output + first, c->expected + first, (size_t)(rows * c->columns))) return true;
+    if (status == QUERN_OK && !memcmp(reader->output + first, c->expected + first, (size_t)(rows * c->columns)) &&
+        !memcmp(reader->scales + block, c->expected_scales + block, (size_t)(rows * c->across))) return true;
     if (status != QUERN_OK) quern_error_detail(detail, sizeof detail);
     snprintf(reader->failure, sizeof reader->failure, "seed %llu: chunk %lld of place %d: %s %s", (unsigned long long)c->seed,
              (long long)chunk, place, status == QUERN_OK ? "is not complete" : quern_status_string(status), detail);
@@ -292,6 +327,7 @@ static void call_beside_a_reader(const struct chunks_case *c, struct rank_bench 
     const struct chunks_layout layout = chunks_case_layout(c);
     const unsigned char *symmetric = bench->pool[POOL_SYMMETRIC];
     struct reader reader = {.c = c, .bench = bench, .output = symmetric + layout.output, .value = value,
+                            .scales = symmetric + layout.scales,
                             .ready = (const uint32_t *)(const void *)(symmetric + layout.ready)};
     const uint64_t way = random_bits(c->seed + value, 5000 + (uint64_t)chunks_case_place(c, bench->rank->rank)) % 3;
     pthread_t thread;

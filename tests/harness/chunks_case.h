@@ -18,10 +18,12 @@ struct chunks_case {
     bool everyone;                    /* args.members is NULL */
     quern_dtype input, output;
     int64_t rows, columns, chunk_rows, chunks, elements;
+    quern_scaling scaling;
+    int64_t across, blocks;           /* scales of a row and of a member; 0: one scale for all members */
     quern_rounding rounding;
     int32_t power_of_two;
     double eps;
-    int64_t skew;                     /* bytes between a line and the output */
+    int64_t skew, scales_skew;        /* bytes between a line and the output, and the scales of blocks */
     int64_t input_skew;               /* elements between a line and the input */
     bool is_in_order;                 /* args.order is NULL */
     bool has_pointer;                 /* the offset is in memory */
@@ -30,6 +32,7 @@ struct chunks_case {
     float amax, scale, scale_inv;     /* after the call */
     unsigned char *inputs[CHUNKS_MAX_MEMBERS];
     uint8_t *expected;                /* [count, rows, columns] */
+    uint8_t *expected_scales;         /* [count, rows, across] */
 };
 
 /* The choices of a case; zero fields are chosen at random. */
@@ -39,6 +42,7 @@ struct chunks_choice {
     int64_t largest;                  /* elements; 0: 6,000 */
     int64_t rows, columns, chunk_rows;  /* -1: none */
     quern_dtype input, output;
+    quern_scaling scaling;
 };
 
 void chunks_case_open(struct chunks_case *c, uint64_t seed, struct chunks_choice choice);
@@ -48,12 +52,12 @@ void chunks_case_close(struct chunks_case *c);
 int chunks_case_place(const struct chunks_case *c, int rank);
 
 /*
- * Where a member's memory is in its pools, with guards around each part: the output and the words in symmetric memory; the numbers,
- * the input and copies of the chunks in private memory.
+ * Where a member's memory is in its pools, with guards around each part: the output, the scales of blocks and the words in
+ * symmetric memory; the numbers, the input and copies of the chunks and their scales in private memory.
  */
 struct chunks_layout {
-    int64_t output, output_bytes, ready, ready_bytes;
-    int64_t numbers, input, input_bytes, copies;
+    int64_t output, output_bytes, scales, scales_bytes, ready, ready_bytes;
+    int64_t numbers, input, input_bytes, copies, copied_scales;
     int64_t bytes;                    /* of either pool */
 };
 struct chunks_layout chunks_case_layout(const struct chunks_case *c);

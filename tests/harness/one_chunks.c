@@ -1,7 +1,10 @@
 /* One call of quern_quantize_chunks by each of three ranks.  one_chunks.h documents the functions. */
 #include "harness/one_chunks.h"
 
+#include "kernels/quantize_problem.h"
+
 enum { NUMBERS_AT = 2 * CHUNKS_BYTES, NUMBERS = 3 };  /* of the private pool: amax, scale, scale_inv */
+enum { SCALES_AT = CHUNKS_BYTES / 2, EACH = CHUNKS_ROWS * CHUNKS_COLUMNS };
 
 static const int everyone[] = {0, 1, 2};
 
@@ -51,19 +54,40 @@ void one_chunks_check_nothing_came(const struct one_chunks *one, uint32_t word, 
     for (int i = 0; i < NUMBERS; i++) rank_check(rank, numbers[i] < 0, "%s: number %d was written", when, i);
 }
 
+void one_chunks_scale_blocks(struct one_chunks *one) {
+    one->args.scaling = QUERN_SCALING_MX;
+    one->args.amax = one->args.scale = one->args.scale_inv = NULL;
+    one->args.block_scales = one->bench->pool[POOL_SYMMETRIC] + SCALES_AT;
+}
+
+/* In blocks 2 becomes 256 by the scale 2^-7, but in the block of -448. */
+static int code_of(bool in_blocks, int element) {
+    const bool is_large = element / EACH == 1 && element % EACH < QUERN_QUANTIZE_BLOCK;
+    return element == EACH + 5 ? 0xFE : in_blocks && !is_large ? 0x78 : 0x40;
+}
+
+static void check_scales(const struct one_chunks *one) {
+    const unsigned char *scales = one->bench->image[POOL_SYMMETRIC] + SCALES_AT;
+    for (int i = 0; i < ONE_RANKS * CHUNKS_ROWS * CHUNKS_ACROSS; i++) {
+        const int scale = i == CHUNKS_ROWS * CHUNKS_ACROSS ? 127 : 120;
+        rank_check(one->bench->rank, scales[i] == scale, "scale %d is %d instead of %d", i, scales[i], scale);
+    }
+}
+
 void one_chunks_check(const struct one_chunks *one) {
-    static const float expected[] = {448, 1, 1};
-    enum { EACH = CHUNKS_ROWS * CHUNKS_COLUMNS };
+    static const float expected[] = {448, 1, 1}, in_blocks[] = {-1, -1, -1};
     struct rank *rank = one->bench->rank;
-    const float *numbers = look(one);
+    const bool has_blocks = one->args.scaling == QUERN_SCALING_MX;
+    const float *numbers = look(one), *those = has_blocks ? in_blocks : expected;
     for (int i = 0; i < ONE_RANKS * EACH; i++) {
-        const int has = one->bench->image[POOL_SYMMETRIC][i], code = i == EACH + 5 ? 0xFE : 0x40;
+        const int has = one->bench->image[POOL_SYMMETRIC][i], code = code_of(has_blocks, i);
         rank_check(rank, has == code, "element %d of place %d is %02X instead of %02X", i % EACH, i / EACH, has, code);
     }
+    if (has_blocks) check_scales(one);
     for (int i = 0; i < CHUNK_WORDS; i++)
         rank_check(rank, one_chunks_words(one)[i] == CHUNKS_VALUE, "word %d is %u", i, one_chunks_words(one)[i]);
     for (int i = 0; i < NUMBERS; i++)
-        rank_check(rank, !(numbers[i] < expected[i] || numbers[i] > expected[i]), "number %d is %g", i, (double)numbers[i]);
+        rank_check(rank, !(numbers[i] < those[i] || numbers[i] > those[i]), "number %d is %g", i, (double)numbers[i]);
 }
 
 /* ---- whatever the operation ---- */
@@ -76,9 +100,12 @@ static void check_unwritten(const void *given, const char *when) {
     one_chunks_check_nothing_came(one, tells ? ~(uint32_t)CHUNKS_VALUE : CHUNKS_BEFORE, when);
 }
 
-static void make(void *one, struct rank_bench *bench, const void *form) {
+static void make(void *given, struct rank_bench *bench, const void *chosen) {
+    struct one_chunks *one = given;
+    const struct one_chunks_form *form = chosen;
     one_chunks_make(one, bench);
-    if (form) ((struct one_chunks *)one)->args.members = NULL;
+    if (form && form->everyone) one->args.members = NULL;
+    if (form && form->in_blocks) one_chunks_scale_blocks(one);
 }
 
 ONE_KIND(one_chunks_kind, struct one_chunks, make, NULL, one_chunks_call, one_chunks_check, check_unwritten,

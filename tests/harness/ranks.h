@@ -188,8 +188,9 @@ struct ranks {
     const char *nccl;        /* GPU ranks: as nccl_set_machine has it */
     const char *fabric;      /* with nccl: the clique of all GPUs, which then need no NCCL; NULL: they have no fabric */
     unsigned operations;     /* prepared on GPUs; 0: all of ranks */
-    bool within_host;        /* of ways: no other one */
     bool wants_multicast;    /* the groups of GPU ranks ask for it */
+    bool within_host;        /* of ways: no other one, but for GPUs ... */
+    bool over_nccl;          /* ... if this is set, too */
     size_t shared_bytes;     /* 0: 128 KiB */
     bool watches_heartbeat;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     bool progress;           /* threads of the library move transfers; so they do if QUERN_TEST_PROGRESS is set */

@@ -26,6 +26,6 @@ void check_each_way_of(struct ranks ranks, way_function *function) {
     ranks.nccl = on_gpu ? "" : NULL;
     if (!on_gpu) run(ranks);
     ranks.hosts = 2;
-    if (!ranks.within_host && (!on_gpu || test_is_once())) run(ranks);
+    if (on_gpu ? (!ranks.within_host || ranks.over_nccl) && test_is_once() : !ranks.within_host) run(ranks);
     if (on_gpu && ranks.operations) run_on_gpus(&ranks, function);  /* at last: a child of fork cannot use the driver */
 }

@@ -424,6 +424,7 @@ static int64_t chunks(const quern_quantize_chunks_args *a) {
 EXTENT(quern_quantize_chunks_args, input, elements(times(a->rows, a->columns), a->input_dtype))
 EXTENT(quern_quantize_chunks_args, output, memory(times(places(a), times(a->rows, a->columns))))
 EXTENT(quern_quantize_chunks_args, ready, memory(times(times(places(a), chunks(a)), sizeof(uint32_t))))
+EXTENT(quern_quantize_chunks_args, block_scales, memory(times(places(a), blocks(a->rows, a->columns))))
 EXTENT(quern_quantize_chunks_args, order, integers(chunks(a), QUERN_INT32, chunks(a)))
 ONE(quern_quantize_chunks_args, amax, float)
 ONE(quern_quantize_chunks_args, scale, float)

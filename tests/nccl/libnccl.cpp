@@ -162,7 +162,7 @@ ncclResult_t add(ncclComm_t handle, const char *name, Operation o, size_t elemen
   if (c.state != State::ready) return complain("%s on a finalized communicator, rank %d", name, c.rank);
   if (c.error) return complain("%s after an error of the communicator, rank %d", name, c.rank);
   if (!element) return refuse(ncclInvalidArgument, "%s: the stand-in does not know the data type", name);
-  if (o.kind != Kind::all_reduce && (o.peer < 0 || o.peer >= c.ranks))
+  if (!is_reduction(o.kind) && (o.peer < 0 || o.peer >= c.ranks))
     return refuse(ncclInvalidArgument, "%s: peer %d of %d ranks", name, o.peer, c.ranks);
   o.bytes *= element;
   enter(c, name);  // until the group ends
@@ -385,10 +385,11 @@ API ncclResult_t ncclRecv(void *buffer, size_t count, ncclDataType_t type, int p
 
 API ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t operation,
                                ncclComm_t comm, void *stream) {
-  if (type != ncclUint32 || operation != ncclSum)
-    return refuse(ncclInvalidArgument, "ncclAllReduce: the stand-in sums 32-bit words only");
+  if (type != ncclUint32 || (operation != ncclSum && operation != ncclMax))
+    return refuse(ncclInvalidArgument, "ncclAllReduce: the stand-in has sums and maxima of 32-bit words only");
+  const Kind kind = operation == ncclSum ? Kind::sum : Kind::maximum;
   return add(comm, "ncclAllReduce",
-             {Kind::all_reduce, static_cast<const unsigned char *>(from), static_cast<unsigned char *>(to), count, -1, stream}, 4);
+             {kind, static_cast<const unsigned char *>(from), static_cast<unsigned char *>(to), count, -1, stream}, 4);
 }
 
 API ncclResult_t ncclCommFinalize(ncclComm_t comm) {

@@ -13,6 +13,6 @@
     X(offsetof(ncclConfig_t, blocking)) X(offsetof(ncclConfig_t, cgaClusterSize)) X(offsetof(ncclConfig_t, minCTAs))           \
     X(offsetof(ncclConfig_t, maxCTAs)) X(offsetof(ncclConfig_t, netName)) X(offsetof(ncclConfig_t, splitShare))                \
     X(initial.magic) X(initial.blocking) X(initial.cgaClusterSize) X(initial.minCTAs) X(initial.maxCTAs)                       \
-    X(initial.netName != 0) X(initial.splitShare)
+    X(initial.netName != 0) X(initial.splitShare) X(ncclMax)
 
 #endif

@@ -88,7 +88,9 @@ Wire *open_wire(const ncclUniqueId &id);
 void close_wire(Wire *wire);
 void forget_id(const ncclUniqueId &id);  // all have opened it
 
-enum class Kind : uint32_t { send = 1, receive, all_reduce };
+enum class Kind : uint32_t { send = 1, receive, sum, maximum };
+
+inline bool is_reduction(Kind kind) { return kind == Kind::sum || kind == Kind::maximum; }
 
 struct Operation {
   Kind kind;

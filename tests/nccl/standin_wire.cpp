@@ -82,6 +82,8 @@ struct Message {
   uint64_t end = 0;      // of the ring, when all is written
 };
 
+const char *name_of(Kind kind) { return kind == Kind::send ? "a message" : kind == Kind::sum ? "a sum" : "a maximum"; }
+
 // True: it has moved.
 bool step(Message &m, Ring &ring, const Comm &comm, bool &has_ended, bool &is_broken) {
   Head head{m.kind, 0, m.bytes.size()};
@@ -100,8 +102,7 @@ bool step(Message &m, Ring &ring, const Comm &comm, bool &has_ended, bool &is_br
     m.done = sizeof head;
     if (head.kind != m.kind || head.bytes != m.bytes.size()) {
       complain("rank %d expects %s of %zu bytes from rank %d, which has sent %s of %llu bytes: the orders differ", comm.rank,
-               m.kind == Kind::send ? "a message" : "a sum", m.bytes.size(), m.peer,
-               head.kind == Kind::send ? "a message" : "a sum", static_cast<unsigned long long>(head.bytes));
+               name_of(m.kind), m.bytes.size(), m.peer, name_of(head.kind), static_cast<unsigned long long>(head.bytes));
       return is_broken = true;
     }
   }
@@ -124,12 +125,11 @@ Queues list_messages(const Batch &batch, void *stream) {
   const Comm &c = *batch.comm;
   for (const Operation &o : batch.operations)
     for (int peer = 0; peer < c.ranks; peer++) {
-      const bool is_sum = o.kind == Kind::all_reduce;
-      if (is_sum ? peer == c.rank : peer != o.peer) continue;
-      if (o.kind != Kind::receive)
-          queues[{peer, true}].push_back(outgoing(is_sum ? Kind::all_reduce : Kind::send, peer, o, stream));
+      const bool reduces = is_reduction(o.kind);
+      if (reduces ? peer == c.rank : peer != o.peer) continue;
+      if (o.kind != Kind::receive) queues[{peer, true}].push_back(outgoing(reduces ? o.kind : Kind::send, peer, o, stream));
       if (o.kind != Kind::send) {
-        Message m{false, is_sum ? Kind::all_reduce : Kind::send, peer, std::vector<unsigned char>(o.bytes)};
+        Message m{false, reduces ? o.kind : Kind::send, peer, std::vector<unsigned char>(o.bytes)};
         m.to = reinterpret_cast<uintptr_t>(o.to);
         queues[{peer, false}].push_back(std::move(m));
       }
@@ -138,13 +138,13 @@ Queues list_messages(const Batch &batch, void *stream) {
   return queues;
 }
 
-// The sums of 32-bit words, by the address of the result.
+// The sums and maxima of 32-bit words, by the address of the result.
 typedef std::map<DevicePointer, std::vector<uint32_t>> Sums;
 
 Sums begin_sums(const Batch &batch, void *stream) {
   Sums sums;
   for (const Operation &o : batch.operations)
-    if (o.kind == Kind::all_reduce) {
+    if (is_reduction(o.kind)) {
       std::vector<uint32_t> &words = sums[reinterpret_cast<uintptr_t>(o.to)];
       words.resize(o.bytes / 4);
       driver()->to_host(words.data(), reinterpret_cast<uintptr_t>(o.from), o.bytes, stream);
@@ -162,7 +162,7 @@ void store(const Message &m, Sums &sums, void *stream) {
   for (size_t i = 0; i < words.size(); i++) {
     uint32_t word;
     memcpy(&word, &m.bytes[4 * i], 4);
-    words[i] += word;
+    words[i] = m.kind == Kind::sum ? words[i] + word : std::max(words[i], word);
   }
 }
 

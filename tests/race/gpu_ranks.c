@@ -17,7 +17,11 @@ enum { LARGE = 45056, BOARD = RANKS * LARGE };
 
 /* A chunk has parts of both blocks of a cast; two chunks share a tile.  The rows of all ranks begin at vectors. */
 enum { CHUNK_ROWS = 4, CHUNKS_ROWS = 10, CHUNKS_COLUMNS = 1504, CHUNKS = 3, ELEMENTS = CHUNKS_ROWS * CHUNKS_COLUMNS };
-enum { READY = RANKS * ELEMENTS, CHUNKS_BYTES = READY + RANKS * CHUNKS * 4 };
+enum { READY = RANKS * ELEMENTS, SCALES = READY + RANKS * CHUNKS * 4, ACROSS = CHUNKS_COLUMNS / 32 };
+enum { CHUNKS_BYTES = SCALES + RANKS * CHUNKS_ROWS * ACROSS };
+
+/* The values of calls with one scale; those of calls in blocks come behind. */
+enum { WITH_ONE_SCALE = 2 * RANKS };
 
 /* ---- three ranks and their memory ---- */
 
@@ -28,7 +32,8 @@ struct rank {
     CUevent has_read;
     void *boards[2], *workspace;             /* symmetric; a call reads one board and writes the other */
     void *chunks;                            /* symmetric: the codes of all ranks, and the words that say which are ready */
-    void *numbers, *state, *amax, *codes;    /* the input of a quantisation, its workspace and result; a chunk that was read */
+    void *numbers, *state, *amax, *codes;    /* the input of a quantisation, its workspace and result; a chunk that was read, with
+                                                its scales behind it */
     int32_t metadata[4][ENTRIES];
     const int32_t *on_device;                /* the same */
     void *copy;                              /* of the board that was written last */
@@ -146,8 +151,9 @@ static quern_quantize_chunks_args chunk_arguments(int rank, uint32_t value) {
     args.input = mine->numbers, args.output = mine->chunks;
     args.ready = (uint32_t *)(void *)((char *)mine->chunks + READY), args.ready_value = value;
     args.rows = CHUNKS_ROWS, args.columns = CHUNKS_COLUMNS, args.chunk_rows = CHUNK_ROWS;
-    args.amax = mine->amax;
     args.multiprocessors = 2;
+    if (value <= WITH_ONE_SCALE) args.amax = mine->amax;
+    else args.scaling = QUERN_SCALING_MX, args.block_scales = (uint8_t *)mine->chunks + SCALES;
     return args;
 }
 
@@ -164,7 +170,7 @@ static void make_numbers(int rank) {
     for (int i = 0; i < ELEMENTS; i++) numbers[i] = (float)(i % 100 - rank);
     enter(mine);
     mine->numbers = device_memory(sizeof numbers, numbers), mine->state = device_memory(state_bytes(rank), NULL);
-    mine->amax = device_memory(sizeof(float), NULL), mine->codes = device_memory(CHUNK_ROWS * CHUNKS_COLUMNS, NULL);
+    mine->amax = device_memory(sizeof(float), NULL), mine->codes = device_memory(CHUNK_ROWS * (CHUNKS_COLUMNS + ACROSS), NULL);
 }
 
 /* Only the word of a chunk orders the read after its casts.  The next casts are ordered after the read by the event. */
@@ -177,13 +183,16 @@ static void read_chunks(int rank, uint32_t value) {
         const size_t at = (size_t)(word / CHUNKS * ELEMENTS + row * CHUNKS_COLUMNS);
         OK(quern_chunk_wait(groups[rank], args.ready + word, 1, value, 0, mine->second));
         copy(mine->codes, (const char *)mine->chunks + at, (size_t)rows * CHUNKS_COLUMNS, mine->second);
+        if (args.block_scales)
+            copy((char *)mine->codes + CHUNK_ROWS * CHUNKS_COLUMNS, args.block_scales + at / 32, (size_t)rows * ACROSS,
+                 mine->second);
     }
     CHECK(!driver->event_record(mine->has_read, mine->second));
 }
 
 /* One rank reads at a time: ThreadSanitizer has no numbers for the threads of more blocks. */
 static void run_chunks(void) {
-    for (uint32_t value = 1; value <= 2 * RANKS; value++) {
+    for (uint32_t value = 1; value <= 2 * WITH_ONE_SCALE; value++) {
         const struct rank *reader = &ranks[value % RANKS];
         read_chunks((int)value % RANKS, value);
         for (int rank = 0; rank < RANKS; rank++) {

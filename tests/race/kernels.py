@@ -123,11 +123,14 @@ PROGRAMS = {
         [Variant("signals without release", r"st\.release\.sys(?=\.global\.u64)", "st.relaxed.sys", PLAIN),
          Variant("multicast signals without release", r"multimem\.st\.release", "multimem.st.relaxed", MULTICAST),
          Variant("signals looked at without acquire", r"ld\.acquire\.sys", "ld.relaxed.sys", PLAIN),
-         *(Variant(f"words of chunks without release{name}", r"st\.release\.sys", "st.relaxed.sys", machine, "collective_chunks")
+         *(Variant(f"words of {what} without release{name}", r"st\.release\.sys", "st.relaxed.sys", machine, f"collective_{stem}")
+           for what, stem in (("chunks", "chunks"), ("chunks in blocks", "block_chunks"))
            for name, machine in (("", PLAIN), (" behind multicast codes", MULTICAST))),
+         Variant("scales of blocks that are stored before they are there", WARP_BARRIERS, "", PLAIN, "collective_block_chunks"),
          *(Variant(f"{what} counted without {order}", r"atom\.acq_rel", f"atom.{other}", PLAIN, stem)
            for order, other in (("release", "acquire"), ("acquire", "release"))
-           for what, stem in (("parts of chunks", "collective_chunks"), ("blocks of all-to-alls", "ragged_all_to_all"),
+           for what, stem in (("parts of chunks", "collective_chunks"), ("parts of chunks in blocks", "collective_block_chunks"),
+                              ("blocks of all-to-alls", "ragged_all_to_all"),
                               ("blocks of collectives", "collective_combine"), ("blocks of moves", "collective_move"))),
          Variant("words of chunks looked at without acquire", r"ld\.acquire\.sys(?=\.global\.u32)", "ld.relaxed.sys", PLAIN,
                  "collective_chunk_meeting"),

@@ -25,6 +25,14 @@ static void begin(struct gpu_bench *bench, struct gpu_group *group, struct gpu_g
     struct chunks_case c CLOSED_BY(chunks_case_close); \
     chunks_case_open(&c, seed, (struct chunks_choice){__VA_ARGS__})
 
+/* On the second stream, from symmetric to private memory. */
+static void copy(const struct gpu_bench *bench, int rank, int64_t to, int64_t from, int64_t bytes) {
+    const struct rank_bench *one = &bench->of[rank];
+    if (bytes > 0)
+        CUDA(cuMemcpyDtoDAsync_v2((uintptr_t)(one->pool[POOL_PRIVATE] + to), (uintptr_t)(one->pool[POOL_SYMMETRIC] + from),
+                                  (size_t)bytes, bench->group->second[rank]));
+}
+
 static void poll_chunk(const struct gpu_bench *bench, const struct chunks_case *c, int rank, int64_t word, uint32_t value) {
     const struct chunks_layout layout = chunks_case_layout(c);
     const struct rank_bench *one = &bench->of[rank];
@@ -33,10 +41,9 @@ static void poll_chunk(const struct gpu_bench *bench, const struct chunks_case *
     const int64_t at = place * c->elements + first * c->columns;
     const uint32_t *ready = (const uint32_t *)(void *)(one->pool[POOL_SYMMETRIC] + layout.ready);
     check_ok(quern_chunk_wait(one->group, ready + word, 1, value, 0, bench->group->second[rank]));
-    if (rows * c->columns > 0)
-        CUDA(cuMemcpyDtoDAsync_v2((uintptr_t)(one->pool[POOL_PRIVATE] + layout.copies + at),
-                                  (uintptr_t)(one->pool[POOL_SYMMETRIC] + layout.output + at), (size_t)(rows * c->columns),
-                                  bench->group->second[rank]));
+    copy(bench, rank, layout.copies + at, layout.output + at, rows * c->columns);
+    const int64_t block = place * c->blocks + first * c->across;
+    copy(bench, rank, layout.copied_scales + block, layout.scales + block, rows * c->across);
 }
 
 /* Enqueues on each rank's second stream, for all chunks in an order of its own: a wait for it, and a copy. */
@@ -108,7 +115,8 @@ Test(chunks_cuda, four_ranks_share_a_gpu) {
 Test(chunks_cuda, a_chunk_of_many_parts_is_ready_when_all_are) {
     OPEN_CHUNKS(.ranks = 2);
     for (uint64_t seed = 0; seed < 8; seed++)
-        run_case(&bench, seed, (struct chunks_choice){.everyone = true, .rows = 8, .columns = 5000, .chunk_rows = 3}, true);
+        run_case(&bench, seed, (struct chunks_choice){.everyone = true, .rows = 8, .columns = 5000, .chunk_rows = 3,
+                                                      .scaling = seed % 2 ? QUERN_SCALING_MX : QUERN_SCALING_TENSOR}, true);
 }
 
 /* ---- shapes ---- */
@@ -119,13 +127,16 @@ Test(chunks_cuda, dtypes_and_alignments) {
     static const struct {
         int64_t rows, columns, chunk_rows;
     } shapes[] = {{7, 1000, 3}, {40, 256, 8}, {129, 33, 10}, {3, 2052, 1}, {1, 5000, 1}, {300, 4, 1}};
+    static const quern_scaling scalings[] = {QUERN_SCALING_TENSOR, QUERN_SCALING_MX};
     OPEN_CHUNKS(.ranks = 2);
     for (size_t i = 0; i < COUNT(inputs) * COUNT(outputs); i++)
-        for (size_t shape = 0; shape < COUNT(shapes); shape++)
-            run_case(&bench, 77 * i + shape,
-                     (struct chunks_choice){.everyone = true, .rows = shapes[shape].rows, .columns = shapes[shape].columns,
-                                            .chunk_rows = shapes[shape].chunk_rows, .input = inputs[i / COUNT(outputs)],
-                                            .output = outputs[i % COUNT(outputs)]}, false);
+        for (size_t shape = 0; shape < COUNT(shapes) * COUNT(scalings); shape++)
+            run_case(&bench, 77 * i + shape / COUNT(scalings),
+                     (struct chunks_choice){.everyone = true, .rows = shapes[shape / COUNT(scalings)].rows,
+                                            .columns = shapes[shape / COUNT(scalings)].columns,
+                                            .chunk_rows = shapes[shape / COUNT(scalings)].chunk_rows,
+                                            .input = inputs[i / COUNT(outputs)], .output = outputs[i % COUNT(outputs)],
+                                            .scaling = scalings[shape % COUNT(scalings)]}, false);
 }
 
 Test(chunks_cuda, empty_tensors_and_many_chunks) {

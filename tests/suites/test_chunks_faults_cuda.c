@@ -28,15 +28,17 @@ static void prepare(struct scene *s) {
     }
 }
 
-static void open_scene(struct scene *s) {
+static void open_scaled_scene(struct scene *s, quern_scaling scaling) {
     const struct chunks_choice choice = {.ranks = RANKS, .everyone = true, .rows = 12, .columns = 40, .chunk_rows = 5,
-                                         .input = QUERN_F32, .output = QUERN_E4M3};
+                                         .input = QUERN_F32, .output = QUERN_E4M3, .scaling = scaling};
     gpu_bench_begin(&s->bench, &s->group, (struct gpu_group_options){.ranks = RANKS, .machine.multiprocessors = 4, .second = true,
                                                                      .prepared = PREPARED, .pool = 1 << 14, .workspace = 1 << 14});
     chunks_case_open(&s->c, 3, choice);
     s->layout = chunks_case_layout(&s->c);
     prepare(s);
 }
+
+static void open_scene(struct scene *s) { open_scaled_scene(s, QUERN_SCALING_TENSOR); }
 
 static void close_scene(struct scene *s) {
     gpu_bench_close_all(&s->bench);
@@ -45,8 +47,8 @@ static void close_scene(struct scene *s) {
 #define TEST_SCENE(suite, name) TEST_IN(struct scene, s, open_scene, close_scene, suite, name)
 
 /* The driver is opened by the scene, which chooses the machine first. */
-static void open_emulated_scene(struct scene *s) {
-    open_scene(s);
+static void open_emulated_scene(struct scene *s, quern_scaling scaling) {
+    open_scaled_scene(s, scaling);
     if (cuda_is_emulated()) return;
     close_scene(s);
     cr_skip_test("needs a driver that fails on demand");
@@ -108,10 +110,14 @@ static void expect_words(const struct scene *s, int rank, int place, bool ready)
         check(word == (ready ? VALUE : ~(uint32_t)VALUE), "word %lld of place %d on rank %d is %u",
               (long long)chunk, place, rank, word);
     }
-    const int64_t from = place * s->c.elements;
+    const int64_t from = place * s->c.elements, block = place * s->c.blocks;
     check(!ready || memcmp(has + s->layout.output + from, s->c.expected + from, (size_t)s->c.elements) == 0,
           "rank %d has other bytes of place %d", rank, place);
+    check(!ready || memcmp(has + s->layout.scales + block, s->c.expected_scales + block, (size_t)s->c.blocks) == 0,
+          "rank %d has other scales of place %d", rank, place);
 }
+
+static const quern_scaling scalings[] = {QUERN_SCALING_TENSOR, QUERN_SCALING_MX};
 
 enum { OUT_OF_MEMORY = 2, FAILING_CALLS = 24 };
 
@@ -128,11 +134,11 @@ static bool call_with_failure(struct scene *s, long number, quern_status *status
 }
 
 /* Whichever call of the driver fails: those who wait end, and no word stays as it was once the rank has entered. */
-Test(chunks_faults_cuda, calls_of_the_driver_that_fail) {
+static void fail_calls_of_the_driver(quern_scaling scaling) {
     struct scene s CLOSED_BY(close_scene);
     int without_cast = 0;
     bool has_succeeded = false;
-    open_emulated_scene(&s);
+    open_emulated_scene(&s, scaling);
     for (long number = 1; number < FAILING_CALLS; number++) {
         quern_status status;
         if (!call_with_failure(&s, number, &status)) {
@@ -158,6 +164,10 @@ Test(chunks_faults_cuda, calls_of_the_driver_that_fail) {
     check(without_cast == 1, "the cast has failed %d times", without_cast);
 }
 
+Test(chunks_faults_cuda, calls_of_the_driver_that_fail) {
+    for (size_t i = 0; i < COUNT(scalings); i++) fail_calls_of_the_driver(scalings[i]);
+}
+
 /* A graph of rank 0 that lacks its cast: it enters and stores nothing. */
 static void enter_only(struct scene *s) {
     enum { RELAXED = 2, CALL_OF_THE_CAST_IN_CAPTURE = 24 };
@@ -169,7 +179,7 @@ static void enter_only(struct scene *s) {
         cuda_fail_call(number, OUT_OF_MEMORY);
         status = call(s, 0);
         cuda_fail_call(0, 0);
-        const bool lacks_cast = status == QUERN_OUT_OF_MEMORY && strstr(error_detail(), "collective_chunks_");
+        const bool lacks_cast = status == QUERN_OUT_OF_MEMORY && strstr(error_detail(), "chunks_");
         CUDA(cuStreamEndCapture(s->group.device[0].stream, &graph));
         if (lacks_cast) break;
         CUDA(cuGraphDestroy(graph));
@@ -188,9 +198,9 @@ static quern_status wait_for(struct scene *s, int rank, int64_t count, double ti
 }
 
 /* A wait beside the call sees its words fail, and leaves the reason as it is. */
-Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) {
+static void name_a_rank_that_does_not_finish(quern_scaling scaling) {
     struct scene s CLOSED_BY(close_scene);
-    open_emulated_scene(&s);
+    open_emulated_scene(&s, scaling);
     enter_only(&s);
     s.args[1].timeout = 1;
     check_ok(call(&s, 1));
@@ -203,9 +213,13 @@ Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) {
     check_detail(" s on its GPU for rank 0 (process ");
 }
 
+Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) {
+    for (size_t i = 0; i < COUNT(scalings); i++) name_a_rank_that_does_not_finish(scalings[i]);
+}
+
 Test(chunks_faults_cuda, a_rank_that_leaves_before_its_cast_is_lost) {
     struct scene s CLOSED_BY(close_scene);
-    open_emulated_scene(&s);
+    open_emulated_scene(&s, QUERN_SCALING_MX);
     check_ok(call(&s, 1));
     check_ok(call(&s, 2));
     enter_only(&s);
@@ -257,7 +271,8 @@ Test(chunks_faults_cuda, not_prepared) {
         OPEN_BENCH((struct gpu_group_options){.ranks = 1, .prepared = operations[i], .pool = 1 << 14, .workspace = 1 << 14});
         struct chunks_case c CLOSED_BY(chunks_case_close);
         int order[CHUNKS_MOST];
-        chunks_case_open(&c, 3, (struct chunks_choice){.ranks = 1, .rows = 4, .columns = 4, .chunk_rows = 1});
+        chunks_case_open(&c, 3, (struct chunks_choice){.ranks = 1, .rows = 4, .columns = 4, .chunk_rows = 1,
+                                                          .scaling = QUERN_SCALING_TENSOR});
         const quern_quantize_chunks_args args = chunks_case_args(&c, bench.of, VALUE, order);
         check_status(chunks_call(bench.of, &args), QUERN_NOT_PREPARED);
         check_detail(i == 1 ? "collective is not prepared" : "quantize is not prepared");

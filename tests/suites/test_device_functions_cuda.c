@@ -22,6 +22,7 @@ struct chunk_product {
     long long members, rows, columns, chunk_rows;
     const unsigned char *output;
     const float *scale_inv;
+    const unsigned char *block_scales;
     const unsigned char *vector;
     float *product;
     int *status;
@@ -57,13 +58,23 @@ static void load_kernels(struct scene *s, int rank, const void *image) {
     cuda_check((int)s->cuda->module_function(&s->gather[rank], module, "gather_words"), "gather_words");
 }
 
-static void open_scene(struct scene *s) {
+/* A case whose scales are neither subnormal nor of infinities, and which has no NaN. */
+static bool is_plain(const struct chunks_case *c) {
+    if (c->scaling != QUERN_SCALING_MX) return c->has_scales && c->amax > 0 && c->amax < 1e4f;
+    for (int64_t i = 0; i < c->count * c->blocks; i++)
+        if (c->expected_scales[i] < 64 || c->expected_scales[i] > 160) return false;
+    for (int64_t i = 0; i < c->count * c->elements; i++)
+        if ((c->expected[i] & 127) == 127) return false;
+    return true;
+}
+
+static void open_scaled_scene(struct scene *s, quern_scaling scaling) {
     const struct chunks_choice choice = {.ranks = RANKS, .everyone = true, .rows = 11, .columns = COLUMNS, .chunk_rows = 4,
-                                         .input = QUERN_BF16, .output = QUERN_E4M3};
+                                         .input = QUERN_BF16, .output = QUERN_E4M3, .scaling = scaling};
     gpu_bench_begin(&s->bench, &s->group, (struct gpu_group_options){.ranks = RANKS, .machine.multiprocessors = 8, .second = true,
                                                                      .prepared = PREPARED, .pool = 1 << 18, .workspace = 1 << 18});
     chunks_case_open(&s->c, 1, choice);
-    for (uint64_t seed = 2; !s->c.has_scales || s->c.amax <= 0 || s->c.amax >= 1e4f; seed++) {
+    for (uint64_t seed = 2; !is_plain(&s->c); seed++) {
         chunks_case_close(&s->c);
         chunks_case_open(&s->c, seed, choice);
     }
@@ -85,6 +96,9 @@ static void open_scene(struct scene *s) {
         s->args[rank] = chunks_case_args(&s->c, &s->bench.of[rank], VALUE, order);
     }
 }
+
+static void open_scene(struct scene *s) { open_scaled_scene(s, QUERN_SCALING_TENSOR); }
+static void open_scene_in_blocks(struct scene *s) { open_scaled_scene(s, QUERN_SCALING_MX); }
 
 static void close_scene(struct scene *s) {
     for (int rank = 0; rank < RANKS; rank++) {
@@ -117,7 +131,7 @@ static void multiply(struct scene *s, int rank, uint64_t timeout) {
     struct chunk_product job = {
         .ready = QUERN_DEVICE_VIEW_INIT, .ready_value = VALUE, .place = rank, .members = RANKS, .rows = s->c.rows,
         .columns = s->c.columns, .chunk_rows = s->c.chunk_rows, .output = s->args[rank].output,
-        .scale_inv = s->args[rank].scale_inv, .vector = s->memory[rank],
+        .scale_inv = s->args[rank].scale_inv, .block_scales = s->args[rank].block_scales, .vector = s->memory[rank],
         .product = (float *)(void *)(s->memory[rank] + PRODUCT),
         .status = (int *)(void *)(s->memory[rank] + STATUS)};
     void *parameters[] = {&job};
@@ -135,16 +149,18 @@ static void compare_product(const struct scene *s, int rank) {
         float product;
         memcpy(&product, has + PRODUCT + 4 * row, sizeof product);
         for (int64_t i = 0; i < s->c.columns; i++) {
-            const double term = dtype_decode(QUERN_E4M3, s->c.expected[row * s->c.columns + i]) * dtype_decode(QUERN_E4M3, has[i]);
+            const int power = s->c.blocks ? s->c.expected_scales[row * s->c.across + i / 32] - 127 : 0;
+            const double code = dtype_decode(QUERN_E4M3, s->c.expected[row * s->c.columns + i]);
+            const double term = ldexp(code, power) * dtype_decode(QUERN_E4M3, has[i]);
             sum += term, size += fabs(term);
         }
-        const double scale_inv = (double)s->c.scale_inv;
+        const double scale_inv = s->c.blocks ? 1 : (double)s->c.scale_inv;
         check(fabs((double)product - sum * scale_inv) <= 1e-5 * size * scale_inv, "row %lld of rank %d is %g instead of %g",
               (long long)row, rank, (double)product, sum * scale_inv);
     }
 }
 
-TEST_SCENE(device_functions_cuda, chunks_are_multiplied_as_they_come) {
+static void multiply_often(struct scene *s) {
     for (int turn = 0; turn < 6; turn++) {
         chunks_case_fill(&s->c, s->bench.of, VALUE, true);
         chunks_case_expect(&s->c, s->bench.of, VALUE);
@@ -157,6 +173,12 @@ TEST_SCENE(device_functions_cuda, chunks_are_multiplied_as_they_come) {
             compare_product(s, rank);
         }
     }
+}
+
+TEST_SCENE(device_functions_cuda, chunks_are_multiplied_as_they_come) { multiply_often(s); }
+
+TEST_IN(struct scene, s, open_scene_in_blocks, close_scene, device_functions_cuda, chunks_in_blocks_are_multiplied_as_they_come) {
+    multiply_often(s);
 }
 
 TEST_SCENE(device_functions_cuda, a_wait_in_a_kernel_has_a_limit) {

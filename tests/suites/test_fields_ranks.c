@@ -61,6 +61,24 @@ TEST_GROUP_FIELDS(fields_ranks, memory_of_chunks) {
     ACCEPTED(a->ready = (uint32_t *)(void *)(end - 12));
 }
 
+TEST_GROUP_FIELDS(fields_ranks, memory_of_chunks_in_blocks) {
+    static _Alignas(64) char own[FIELDS_ROOM];
+    quern_quantize_chunks_args *a = &chunks_args;
+    if (!has_collectives()) cr_skip_test("a GPU takes chunks only in groups with peers");
+    fields_prepare(&calls_of_quern_quantize_chunks[2]);
+    uint8_t *const freed = freed_memory(), *const end = (uint8_t *)fields_arena() + FIELDS_ARENA;
+    REFUSED(a->block_scales = (uint8_t *)own, QUERN_INVALID_ARGUMENT,
+            "args.block_scales is not symmetric memory of this group: expected 7" PLACE);
+    REFUSED(a->block_scales = freed, QUERN_INVALID_ARGUMENT, "args.block_scales is in symmetric memory that was freed");
+    REFUSED(a->block_scales = end - 6, QUERN_INVALID_ARGUMENT,
+            "args.block_scales is not symmetric memory of this group: expected 7" PLACE);
+    ACCEPTED(a->block_scales = end - 7);
+    REFUSED(a->scaling = QUERN_SCALING_TENSOR, QUERN_INVALID_ARGUMENT,
+            "args.block_scales is not NULL: expected NULL with the scaling of a tensor");
+    REFUSED((a->scaling = QUERN_SCALING_TENSOR, a->block_scales = NULL), QUERN_NULL_POINTER, "args.amax is NULL");
+    ACCEPTED((a->columns = 0, a->block_scales = NULL));
+}
+
 TEST_GROUP_FIELDS(fields_ranks, shapes_of_chunks) {
     static const int orders[][CHUNK_COUNT] = {{0, 3, 1}, {-1, 0, 1}, {0, 2, 0}};
     quern_quantize_chunks_args *a = &chunks_args;

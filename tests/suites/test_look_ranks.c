@@ -393,3 +393,29 @@ Test(look_ranks, chunks_have_their_tensors) {
     }
     find_in(places.trace, "\"cat\":\"operation\"", "chunk_wait");
 }
+
+/* Each rank has its own scales, by which 2^r becomes 2^8. */
+static void send_blocks(struct rank *rank, quern_group *group) {
+    enum { COLUMNS = 33 };
+    float input[2 * COLUMNS];
+    quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_QUANTIZE | QUERN_COLLECTIVE));
+    unsigned char *memory = (unsigned char *)rank_allocate(rank, group, 512);
+    for (int i = 0; i < 2 * COLUMNS; i++) input[i] = (float)(1 << rank->rank);
+    args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3, args.scaling = QUERN_SCALING_MX, args.input = input;
+    args.output = memory, args.block_scales = memory + 256, args.ready = (uint32_t *)(void *)(memory + 384), args.ready_value = 9;
+    args.rows = 2, args.columns = COLUMNS;
+    begin(rank);
+    rank_ok(rank, quern_quantize_chunks(group, &args, NULL, 0, NULL));
+    end(rank);
+}
+
+Test(look_ranks, chunks_in_blocks_have_their_scales) {
+    static const unsigned char scales[] = {119, 119, 119, 119, 120, 120, 120, 120};
+    LOOK_IN_GROUP(places, send_blocks);
+    for (int rank = 0; rank < PAIR; rank++) {
+        check_tensor(&places, rank, "000000.quantize_chunks.out", "block_scales", "U8", "[4,2]", scales);
+        char *line = index_line(&places, rank, "\"operation\":\"quantize_chunks\"");
+        check(strstr(line, "\"scaling\":2"), "%s", line);
+    }
+}

@@ -522,6 +522,8 @@ class quern_quantize_chunks_args(Structure):
         ("member_count", c_int),
         ("multiprocessors", c_int),
         ("timeout", c_double),
+        ("scaling", c_int),
+        ("block_scales", c_void_p),
     ]
 class quern_device_view(Structure):
     _fields_ = [

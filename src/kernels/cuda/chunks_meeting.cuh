@@ -2,11 +2,13 @@
  * The entry and the exit of quantised chunks, and the wait for chunks: one block each.  Included by the source in
  * generated/collective/.
  *
- *   entry   exchanges amaxes and terms through the slots of collectives, and writes the amax and the scale of all inputs.  No
- *           member stores before it into memory of another one
+ *   entry   exchanges amaxes and terms through the slots of collectives, and writes the amax and the scale of all inputs, if they
+ *           have one scale.  No member stores before it into memory of another one
  *   exit    waits for all words of this rank.  If it gives up, it stores the complement of ready_value into those that have not
  *           come.  One that comes in this moment may be reported as failed: the group is poisoned anyway
  *   wait    the same for some words, at any time, beside other launches of this rank, and without these stores
+ *   begin   over NCCL: the results of an entry without its meeting
+ *   signal  over NCCL: writes the words of chunks that have come, or if the group has ended the complement into all others
  *
  * A wait for words has the limits of a meeting (barrier.cuh): the time, the group's poison, and ranks that have gone.
  */
@@ -37,8 +39,10 @@ static __device__ __forceinline__ quern_slice_fault difference(const quern_chunk
            : __float_as_uint(a.eps) != __float_as_uint(b.eps)                 ? QUERN_TERMS_EPS
            : a.power_of_two != b.power_of_two                                 ? QUERN_TERMS_POWER_OF_TWO
            : a.rounding != b.rounding                                         ? QUERN_TERMS_ROUNDING
+           : a.scaling != b.scaling                                           ? QUERN_TERMS_SCALING
            : a.output_id != b.output_id || a.output_offset != b.output_offset ? QUERN_TERMS_OUTPUT_PLACE
            : a.ready_id != b.ready_id || a.ready_offset != b.ready_offset     ? QUERN_TERMS_READY_PLACE
+           : a.scales_id != b.scales_id || a.scales_offset != b.scales_offset ? QUERN_TERMS_SCALES_PLACE
                                                                               : QUERN_SLICE_FINE;
 }
 
@@ -52,6 +56,7 @@ static __device__ __forceinline__ int64_t number(const quern_chunks_terms &terms
            : fault == QUERN_TERMS_EPS          ? __float_as_uint(terms.eps)
            : fault == QUERN_TERMS_POWER_OF_TWO ? terms.power_of_two
            : fault == QUERN_TERMS_ROUNDING     ? terms.rounding
+           : fault == QUERN_TERMS_SCALING      ? terms.scaling
                                                : 0;
 }
 
@@ -125,7 +130,6 @@ struct chunks_entry {
             *problem.scale_inv = 1.0f / scale;
         }
         problem.state->scale = scale;
-        problem.state->entered = 1;
     }
 
     __device__ __forceinline__ void run(const quern_chunks_problem &problem) {
@@ -138,10 +142,38 @@ struct chunks_entry {
         entry.put();
         const meeting_result result = entry.await();
         if (nobody_refused(problem.links, QUERN_PHASE_ENTRY, result) && agree(problem) && threadIdx.x == 0) {
-            write_results(problem);
+            if (problem.amax) {
+                write_results(problem);
+            }
+            problem.state->entered = 1;
         }
     }
 };
+
+/* ---- the beginning over NCCL ---- */
+
+/*
+ * By all threads.  It does its work even if the group has ended, since what is enqueued behind it must send nothing but results.  A
+ * word that is told already ends the group, though the chunks of all come.
+ */
+static __device__ __forceinline__ void begin_alone(const quern_chunks_problem &problem, chunks_entry &entry) {
+    entry.look_at_words(problem);
+    for (uint32_t i = threadIdx.x; problem.amaxes && i < problem.places; i += THREADS) {
+        atomicMax(&entry.amax, problem.amaxes[i]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        if (problem.amax) {
+            entry.amax = max(entry.amax, __float_as_uint(problem.state->amax));
+            entry.write_results(problem);
+        }
+        problem.state->entered = 1;
+        if (entry.told != ~0u) {
+            end_with(problem.links, QUERN_PHASE_ENTRY,
+                     {QUERN_CHUNK_TOLD, problem.rank, 0, 0, 0, 0, entry.told, problem.ready_value});
+        }
+    }
+}
 
 /* ---- waits for words ---- */
 
@@ -277,8 +309,7 @@ struct words_wait {
     }
 
     /* A wait for chunks names the word.  By one thread. */
-    __device__ __forceinline__ void record_wait(const quern_links &links) const {
-        const int32_t rank = (int32_t)links.rank;
+    __device__ __forceinline__ void record_wait(const quern_links &links, int32_t rank) const {
         if (failed != ~0u) {
             end_with(links, QUERN_PHASE_NONE, {QUERN_CHUNK_FAILED, rank, 0, 0, 0, 0, failed, 0});
         } else if (late != ~0u) {
@@ -296,6 +327,22 @@ static __device__ __forceinline__ void tell_failure(const quern_chunks_problem &
     }
 }
 
+/* ---- the signal over NCCL ---- */
+
+/* Behind messages whose chunks are complete, unless the group has ended: then its watcher may have ended them. */
+static __device__ __forceinline__ void signal_chunks(const quern_chunks_problem &problem) {
+    if (has_ended(problem.links) || load_relaxed_system(problem.links.poison)) {
+        tell_failure(problem);
+        return;
+    }
+    for (uint32_t place = threadIdx.x; place < problem.places; place += THREADS) {
+        const uint32_t chunk = problem.chunk_of[place];
+        if (chunk < problem.chunks) {
+            store_release_system(problem.ready + place * problem.chunks + chunk, problem.ready_value);
+        }
+    }
+}
+
 /* ---- the kernel ---- */
 
 static __device__ __forceinline__ void run_meeting(const quern_chunks_problem &problem) {
@@ -309,13 +356,21 @@ static __device__ __forceinline__ void run_meeting(const quern_chunks_problem &p
         }
         return;
     }
+    if (problem.stage == QUERN_CHUNKS_BEGIN) {
+        begin_alone(problem, entry);
+        return;
+    }
+    if (problem.stage == QUERN_CHUNKS_SIGNAL) {
+        signal_chunks(problem);
+        return;
+    }
     if (has_ended(problem.links)) {
         return;
     }
     if (problem.stage == QUERN_CHUNKS_ENTRY) {
         entry.run(problem);
     } else if (!wait.run(problem) && threadIdx.x == 0) {
-        wait.record_wait(problem.links);
+        wait.record_wait(problem.links, problem.rank);
     }
 }
 

@@ -48,7 +48,7 @@ static quern_status check_words(const struct quern_membership *member, const uin
     quern_status status = quern_check_count(member->device, "count", count, QUERN_RANK_LIMIT * (int64_t)QUERN_MOST_CHUNKS);
     if (status != QUERN_OK || !count) return status;
     status = quern_check_pointer(member->device, "ready", ready, sizeof *ready);
-    if (status != QUERN_OK) return status;
+    if (status != QUERN_OK || member->transport->chunks->any_memory) return status;
     const int64_t bytes = count * (int64_t)sizeof *ready;
     if (quern_symmetric_find_beside(member, ready, bytes, &place) == QUERN_MEMORY_SYMMETRIC) return QUERN_OK;
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT,

@@ -3,8 +3,10 @@
 #define QUERN_RANKS_CHUNKS_H
 
 #include "kernels/chunks_problem.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/membership.h"
 #include "ranks/symmetric/symmetric.h"
+#include "ranks/terms.h"
 #include "runtime/look.h"
 
 /* ---- A checked call of quern_quantize_chunks, and the functions by which a transport runs it ---- */
@@ -18,9 +20,12 @@ struct quern_chunks_call {
     int64_t chunks;
     int64_t elements;                    /* rows * columns */
     int64_t chunk_elements;              /* of each chunk but the last */
-    int64_t output_bytes, ready_bytes;   /* of all places; 0: the call has no such memory, and its place is zeros */
+    bool in_blocks;                      /* QUERN_SCALING_MX */
+    int64_t across, blocks;              /* in blocks: those of a row, and all of the tensor */
+    int64_t output_bytes, ready_bytes, scales_bytes;  /* of all places; 0: the call has no such memory, and its place is zeros */
     int multiprocessors;                 /* as in the arguments: 0 is the default */
     double timeout;
+    bool is_captured;                    /* over NCCL: the stream is being captured */
 
     void *workspace;
     size_t workspace_bytes;              /* as many as the transport wants */
@@ -35,7 +40,7 @@ struct quern_chunks_call {
      */
     quern_status refused;
 
-    struct quern_symmetric_location output_place, ready_place;
+    struct quern_symmetric_location output_place, ready_place, scales_place;
     struct quern_rank_set set;           /* the members */
     uint16_t rank_at[QUERN_GROUP_LIMIT]; /* place -> rank, ascending */
     uint16_t order[QUERN_MOST_CHUNKS];   /* [chunks] */
@@ -52,6 +57,9 @@ static inline struct quern_chunk quern_chunk_at(const struct quern_chunks_call *
 }
 
 struct quern_chunks_transport {
+    /* Nobody else reaches output, words and scales: any memory of the device will do. */
+    bool any_memory;
+
     /* The bytes of workspace: of the call its members, numbers and dtypes are valid. */
     size_t (*workspace_bytes)(const struct quern_chunks_call *call);
 
@@ -60,7 +68,7 @@ struct quern_chunks_transport {
 
     quern_status (*run)(struct quern_chunks_call *call, void *stream);
 
-    /* quern_chunk_wait, of words in this rank's symmetric memory.  For any thread, also while the rank is in a call. */
+    /* quern_chunk_wait, of words in this rank's symmetric memory, or any.  For any thread, also while the rank is in a call. */
     quern_status (*wait)(struct quern_membership *member, const uint32_t *ready, int64_t count, uint32_t value, double timeout,
                          void *stream);
 
@@ -87,6 +95,24 @@ quern_status quern_chunks_check_value(const quern_device *device, const char *na
 
 extern const struct quern_chunks_transport quern_cuda_chunks;
 
+/* Whether the kernels take so large a tensor, and the kernels.  A transport's check begins with it. */
+quern_status quern_chunks_check_on_gpu(struct quern_chunks_call *call);
+
+/* Launches the kernel that finds the amax of this rank's input; nothing in blocks. */
+CUresult quern_chunks_launch_amax(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream);
+
+/* Launches the cast with so many parts at most. */
+CUresult quern_chunks_launch_cast(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream,
+                                  const struct quern_chunks_cast_problem *problem, int64_t parts);
+
+/* Launches one block of a stage.  The rest of the problem is filled in. */
+CUresult quern_chunks_launch_meeting(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream,
+                                     struct quern_chunks_problem *problem, enum quern_chunks_stage stage);
+
+/* Launches a wait for words whose links are filled in. */
+quern_status quern_chunks_launch_wait(struct quern_membership *member, struct quern_chunks_problem *problem, const uint32_t *ready,
+                                      int64_t count, uint32_t value, void *stream);
+
 /* ---- chunks_host.c: quantised chunks of CPU ranks of one host: a row of the host transport ---- */
 
 extern const struct quern_chunks_transport quern_host_chunks;
@@ -96,16 +122,35 @@ extern const struct quern_chunks_transport quern_host_chunks;
 /* The workspace of a call. */
 size_t quern_chunks_state_bytes(const struct quern_chunks_call *call);
 
-/* The largest magnitude of this rank's input; of its tiles there is at least one. */
+/* The largest magnitude of this rank's input; of its tiles there is at least one.  Not in blocks. */
 void quern_chunks_fill_amax(const struct quern_chunks_call *call, struct quern_quantize_batch *batch);
+
+/* What all stages of a call have, without the stage, ranks and links. */
+void quern_chunks_fill_results(const struct quern_chunks_call *call, struct quern_chunks_problem *problem);
 
 /* Entry and exit, without the stage. */
 void quern_chunks_fill_meeting(const struct quern_chunks_call *call, struct quern_chunks_problem *problem);
 
 void quern_chunks_fill_cast(const struct quern_chunks_call *call, struct quern_chunks_cast_problem *problem);
 
-/* How many tiles and parts of tiles the cast has. */
+/* The cast of one chunk into this rank's own memory alone, with its word. */
+void quern_chunks_fill_own_cast(const struct quern_chunks_call *call, int64_t chunk, struct quern_chunks_cast_problem *problem);
+
+/* How many tiles and parts of tiles the cast has, of all chunks and of one. */
 int64_t quern_chunks_parts(const struct quern_chunks_call *call);
+int64_t quern_chunks_parts_of(const struct quern_chunks_call *call, int64_t chunk);
+
+/* ---- chunks_nccl.c: quantised chunks of GPU ranks of several hosts: a row of the transport over NCCL ---- */
+
+extern const struct quern_chunks_transport quern_nccl_chunks;
+
+/* ---- chunks_nccl_agree.c ---- */
+
+/*
+ * Whether the members of a call over NCCL have made the same one, as quern_nccl_agree_on_call; then orders[place * chunks + i] is
+ * the chunk that the member at a place sends as its i-th.  Of a call that is refused there are no orders.
+ */
+quern_status quern_nccl_agree_on_chunks(struct quern_chunks_call *call, uint16_t *orders);
 
 /* ---- chunks_record.c ---- */
 
@@ -116,6 +161,10 @@ int64_t quern_chunks_parts(const struct quern_chunks_call *call);
  * A record lies in the rank's eager message, in the half of the next meeting of all ranks, as that of a collective does: see
  * src/ranks/collective/collective.h.  Each call ends with an exit, after which nobody reads its records.
  */
+
+/* The record of a rank, also over NCCL, where no memory of others is reached and no amax is told. */
+extern const struct quern_terms quern_chunks_terms;
+void quern_chunks_write_record_at(const struct quern_chunks_call *call, float amax, void *there);
 
 /* Writes this rank's record; amax is that of its input.  Returns the half, by which the records are read after the entry. */
 uint32_t quern_chunks_write_record(const struct quern_chunks_call *call, float amax);
@@ -144,8 +193,9 @@ quern_status quern_chunks_wait(struct quern_membership *member, const uint32_t *
  * chunks_host.c.
  *
  * A thread casts a piece in steps into this rank's output, and copies each from there to the outputs of the other members while it
- * is in the cache.  The pieces of all chunks are one list in the order of the chunks, so no thread waits for another one.  The one
- * that completes the last piece of a chunk writes the ready words:
+ * is in the cache.  In blocks a step is some rows or a part of one, and its scales go the same way (chunks_work_blocks.c).  The
+ * pieces of all chunks are one list in the order of the chunks, so no thread waits for another one.  The one that completes the
+ * last piece of a chunk writes the ready words:
  *
  *   thread    copies of a piece;  fence, if they stream;  left[chunk] -= 1, acquire and release
  *             if left[chunk] is 0: ready[place][chunk] of each member = ready_value, release
@@ -156,8 +206,9 @@ quern_status quern_chunks_wait(struct quern_membership *member, const uint32_t *
 struct quern_chunks_work {
     const struct quern_chunks_call *call;
     char *output[QUERN_RANK_LIMIT];       /* [places]: this rank's part of the output of each member */
+    char *scales[QUERN_RANK_LIMIT];       /* [places]: of the scales of blocks; NULL: there are none */
     uint32_t *ready[QUERN_RANK_LIMIT];    /* [places]: its words of each member */
-    float scale;
+    float scale;                          /* not of blocks */
     uint32_t offset;                      /* of the random numbers */
     int64_t pieces;                       /* of each chunk; the last chunk may have empty ones */
     bool is_streaming;                    /* copies past the caches */
@@ -165,10 +216,21 @@ struct quern_chunks_work {
     uint32_t left[QUERN_MOST_CHUNKS];     /* atomic; [chunks]: pieces that are not complete */
 };
 
-/* The largest magnitude of this rank's input. */
+/* The largest magnitude of this rank's input; 0 in blocks, which do not need it. */
 float quern_chunks_find_amax(const struct quern_chunks_call *call);
 
 /* Casts and sends all chunks.  The rows of outputs and words are filled in.  False: the group has been poisoned meanwhile. */
 bool quern_chunks_send(struct quern_chunks_work *work);
+
+/* Copies bytes [first, end) of `own`, of this rank, to the same places of all others. */
+void quern_chunks_copy(const struct quern_chunks_work *work, char *const *all, const char *own, int64_t first, int64_t end);
+
+/* ---- chunks_work_blocks.c: the same for blocks with scales of their own ---- */
+
+/* How many pieces a chunk has; at least one. */
+int64_t quern_chunks_pieces_of_blocks(const struct quern_chunks_call *call);
+
+/* Casts and sends a piece of a chunk, possibly an empty one. */
+void quern_chunks_cast_blocks(const struct quern_chunks_work *work, int chunk, int64_t piece);
 
 #endif

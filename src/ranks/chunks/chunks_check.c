@@ -33,8 +33,8 @@ quern_status quern_chunks_fill_members(struct quern_chunks_call *call, struct qu
 
 static quern_status check_dtypes(const quern_device *device, const quern_quantize_chunks_args *args) {
     quern_status status = quern_check_dtype(device, "args.input_dtype", args->input_dtype, quern_floats, false);
-    return status == QUERN_OK ? quern_check_dtype(device, "args.output_dtype", args->output_dtype, quern_narrow_floats, false)
-                              : status;
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.output_dtype", args->output_dtype, quern_narrow_floats, false);
+    return status == QUERN_OK ? quern_check_choice(device, "args.scaling", (int)args->scaling, QUERN_SCALING_MX) : status;
 }
 
 /* The input and the outputs of all places must have at most 2^47 bytes each. */
@@ -65,6 +65,15 @@ static quern_status count_chunks(struct quern_chunks_call *call) {
     return QUERN_OK;
 }
 
+/* As many as elements at most. */
+static void count_blocks(struct quern_chunks_call *call) {
+    call->in_blocks = call->args.scaling == QUERN_SCALING_MX;
+    if (!call->in_blocks) return;
+    call->across = quern_divide_up(call->args.columns, QUERN_QUANTIZE_BLOCK);
+    call->blocks = call->args.rows * call->across;
+    call->scales_bytes = call->blocks * call->places;
+}
+
 quern_status quern_chunks_check_value(const quern_device *device, const char *name, uint32_t value) {
     if (value != 0 && value != UINT32_MAX) return QUERN_OK;
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is %u: expected neither 0 nor %u", name, value, UINT32_MAX);
@@ -81,6 +90,7 @@ quern_status quern_chunks_fill_shape(struct quern_chunks_call *call) {
     if (status == QUERN_OK) status = quern_check_count(device, "args.multiprocessors", args->multiprocessors, INT32_MAX);
     if (status == QUERN_OK) status = quern_chunks_check_value(device, "args.ready_value", args->ready_value);
     if (status == QUERN_OK) status = quern_quantize_check_scale(device, args->eps, args->power_of_two, args->rounding);
+    if (status == QUERN_OK) count_blocks(call);
     call->multiprocessors = args->multiprocessors;
     return status == QUERN_OK ? quern_check_timeout(call->member, args->timeout, &call->timeout) : status;
 }
@@ -109,12 +119,12 @@ static quern_status fill_order(struct quern_chunks_call *call) {
 
 /* ---- the memory ---- */
 
-/* Memory of `bytes` bytes at the same place on every member. */
+/* Memory of `bytes` bytes at the same place on every member, unless the transport takes any. */
 static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
                          size_t alignment, struct quern_symmetric_location *place) {
     if (!bytes) return QUERN_OK;
     quern_status status = quern_check_pointer(member->device, name, pointer, alignment);
-    if (status != QUERN_OK) return status;
+    if (status != QUERN_OK || member->transport->chunks->any_memory) return status;
     const enum quern_symmetric_state state = quern_symmetric_find(member, pointer, bytes, place);
     if (state == QUERN_MEMORY_SYMMETRIC) return QUERN_OK;
     if (state == QUERN_MEMORY_FREED)
@@ -122,6 +132,29 @@ static quern_status find(const struct quern_membership *member, const char *name
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT,
                       "%s is not symmetric memory of this group: expected %lld bytes within one quern_symmetric_alloc, at the same "
                       "place on every member", name, (long long)bytes);
+}
+
+static quern_status check_null(const quern_device *device, const char *name, const void *pointer, const char *scaling) {
+    if (!pointer) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is not NULL: expected NULL with %s", name, scaling);
+}
+
+/* Either the scales of blocks or the amax and the scale of the tensor. */
+static quern_status fill_scales(struct quern_chunks_call *call) {
+    static const char in_blocks[] = "QUERN_SCALING_MX", of_tensor[] = "the scaling of a tensor";
+    const quern_quantize_chunks_args *args = &call->args;
+    const quern_device *device = call->member->device;
+    if (call->in_blocks) {
+        quern_status status = check_null(device, "args.amax", args->amax, in_blocks);
+        if (status == QUERN_OK) status = check_null(device, "args.scale", args->scale, in_blocks);
+        if (status == QUERN_OK) status = check_null(device, "args.scale_inv", args->scale_inv, in_blocks);
+        if (status != QUERN_OK) return status;
+        return find(call->member, "args.block_scales", args->block_scales, call->scales_bytes, 1, &call->scales_place);
+    }
+    quern_status status = check_null(device, "args.block_scales", args->block_scales, of_tensor);
+    if (status == QUERN_OK) status = quern_check_pointer(device, "args.amax", args->amax, sizeof *args->amax);
+    if (status == QUERN_OK) status = quern_check_optional(device, "args.scale", args->scale, sizeof *args->scale);
+    return status == QUERN_OK ? quern_check_optional(device, "args.scale_inv", args->scale_inv, sizeof *args->scale_inv) : status;
 }
 
 static quern_status fill_buffers(struct quern_chunks_call *call) {
@@ -132,9 +165,7 @@ static quern_status fill_buffers(struct quern_chunks_call *call) {
     if (status == QUERN_OK) status = find(call->member, "args.output", args->output, call->output_bytes, 1, &call->output_place);
     if (status == QUERN_OK)
         status = find(call->member, "args.ready", args->ready, call->ready_bytes, sizeof *args->ready, &call->ready_place);
-    if (status == QUERN_OK) status = quern_check_pointer(device, "args.amax", args->amax, sizeof *args->amax);
-    if (status == QUERN_OK) status = quern_check_optional(device, "args.scale", args->scale, sizeof *args->scale);
-    if (status == QUERN_OK) status = quern_check_optional(device, "args.scale_inv", args->scale_inv, sizeof *args->scale_inv);
+    if (status == QUERN_OK) status = fill_scales(call);
     if (status == QUERN_OK)
         status = quern_check_optional(device, "args.offset_pointer", args->offset_pointer, sizeof *args->offset_pointer);
     return status;
@@ -153,6 +184,7 @@ static quern_status check_apart(const struct quern_chunks_call *call) {
         quern_range_of("args.input", args->input, input_bytes, QUERN_READ),
         quern_range_of("args.output", args->output, call->output_bytes, QUERN_WRITTEN),
         quern_range_of("args.ready", args->ready, call->ready_bytes, QUERN_WRITTEN),
+        quern_range_of("args.block_scales", args->block_scales, call->scales_bytes, QUERN_WRITTEN),
         quern_range_of("args.order", args->order, call->chunks * (int64_t)sizeof *args->order, QUERN_READ),
         quern_range_of("args.amax", args->amax, sizeof *args->amax, QUERN_WRITTEN),
         quern_range_of("args.scale", args->scale, sizeof *args->scale, QUERN_WRITTEN),

@@ -19,20 +19,27 @@ static size_t workspace_bytes(const struct quern_chunks_call *call) { return que
 static quern_status select_kernels(struct quern_chunks_call *call) {
     quern_device *device = call->member->device;
     const quern_quantize_chunks_args *args = &call->args;
-    quern_status status = quern_quantize_select_amax(device, args->input_dtype, &call->amax);
+    const enum quern_collective_task cast = call->in_blocks ? QUERN_COLLECTIVE_BLOCK_CHUNKS : QUERN_COLLECTIVE_CHUNKS;
+    quern_status status = QUERN_OK;
+    if (!call->in_blocks) status = quern_quantize_select_amax(device, args->input_dtype, &call->amax);
     if (status == QUERN_OK)
-        status = quern_collective_select_task(device, QUERN_COLLECTIVE_CHUNKS, args->input_dtype, args->output_dtype, &call->cast);
+        status = quern_collective_select_task(device, cast, args->input_dtype, args->output_dtype, &call->cast);
     if (status != QUERN_OK) return status;
     return quern_collective_select_task(device, QUERN_COLLECTIVE_CHUNK_MEETING, QUERN_NO_DTYPE, QUERN_NO_DTYPE, &call->meeting);
 }
 
-static quern_status check(struct quern_chunks_call *call) {
-    const int64_t most = (int64_t)QUERN_LIST_TILE * QUERN_LIST_MAX_TILES;
-    if (call->elements > most)
+quern_status quern_chunks_check_on_gpu(struct quern_chunks_call *call) {
+    const int64_t most = (int64_t)(call->in_blocks ? QUERN_CHUNK_TILE_BLOCKS : QUERN_CHUNK_TILE) * QUERN_LIST_MAX_TILES;
+    if ((call->in_blocks ? call->blocks : call->elements) > most)
         return quern_fail(call->member->device, QUERN_INVALID_SHAPE,
-                          "args.rows is %lld with args.columns %lld: expected at most %lld elements on a GPU",
-                          (long long)call->args.rows, (long long)call->args.columns, (long long)most);
-    quern_status status = select_kernels(call);
+                          "args.rows is %lld with args.columns %lld: expected at most %lld %s on a GPU",
+                          (long long)call->args.rows, (long long)call->args.columns, (long long)most,
+                          call->in_blocks ? "blocks" : "elements");
+    return select_kernels(call);
+}
+
+static quern_status check(struct quern_chunks_call *call) {
+    const quern_status status = quern_chunks_check_on_gpu(call);
     return status == QUERN_OK ? quern_gpu_room_check(call->member, quern_cuda_rank_of(call->member)->room, call->meeting) : status;
 }
 
@@ -49,23 +56,28 @@ static unsigned blocks_for(const struct quern_ready_kernel *ready, int64_t parts
     return (unsigned)(parts < allowed ? parts : allowed);
 }
 
-static CUresult launch_amax(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream) {
+CUresult quern_chunks_launch_amax(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream) {
     struct quern_quantize_batch batch;
+    if (call->in_blocks) return CUDA_SUCCESS;
     quern_chunks_fill_amax(call, &batch);
     return quern_cuda_launch(call->member, entry, call->amax, blocks_for(call->amax, batch.tile_count, 0), stream, &batch);
 }
 
-static CUresult launch_cast(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream) {
-    struct quern_chunks_cast_problem problem;
+CUresult quern_chunks_launch_cast(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream,
+                                  const struct quern_chunks_cast_problem *problem, int64_t parts) {
     const int most = call->multiprocessors ? call->multiprocessors : MULTIPROCESSORS;
-    if (!call->chunks) return CUDA_SUCCESS;
-    quern_chunks_fill_cast(call, &problem);
-    return quern_cuda_launch(call->member, entry, call->cast, blocks_for(call->cast, quern_chunks_parts(call), most), stream,
-                             &problem);
+    return quern_cuda_launch(call->member, entry, call->cast, blocks_for(call->cast, parts, most), stream, problem);
 }
 
-static CUresult launch_meeting(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream,
-                               struct quern_chunks_problem *problem, enum quern_chunks_stage stage) {
+static CUresult launch_cast(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream) {
+    struct quern_chunks_cast_problem problem;
+    if (!call->chunks) return CUDA_SUCCESS;
+    quern_chunks_fill_cast(call, &problem);
+    return quern_chunks_launch_cast(call, entry, stream, &problem, quern_chunks_parts(call));
+}
+
+CUresult quern_chunks_launch_meeting(const struct quern_chunks_call *call, struct quern_cuda_entry *entry, CUstream stream,
+                                     struct quern_chunks_problem *problem, enum quern_chunks_stage stage) {
     problem->stage = stage;
     return quern_cuda_launch(call->member, entry, call->meeting, 1, stream, problem);
 }
@@ -81,7 +93,7 @@ static quern_status launch_rest(const struct quern_chunks_call *call, struct que
     if (cast != CUDA_SUCCESS)
         status = quern_cuda_fail_between(call->member, entry, call->cast, cast, "quern_quantize_chunks", "cast");
     if (status != QUERN_OK && entry->capturing) return status;
-    const CUresult exit = launch_meeting(call, entry, stream, problem, QUERN_CHUNKS_EXIT);
+    const CUresult exit = quern_chunks_launch_meeting(call, entry, stream, problem, QUERN_CHUNKS_EXIT);
     if (exit == CUDA_SUCCESS || cast != CUDA_SUCCESS) return status;
     return quern_cuda_fail_between(call->member, entry, call->meeting, exit, "quern_quantize_chunks", "exit");
 }
@@ -92,9 +104,9 @@ static quern_status launch(const struct quern_chunks_call *call, struct quern_cu
     quern_cuda_report(call->member, problem.links.tag | QUERN_PHASE_ENTRY << 16);
     CUresult error = clear(call, entry, stream);
     if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, "cuMemsetD8Async");
-    error = launch_amax(call, entry, stream);
+    error = quern_chunks_launch_amax(call, entry, stream);
     if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, call->amax->kernel->name);
-    error = launch_meeting(call, entry, stream, &problem, QUERN_CHUNKS_ENTRY);
+    error = quern_chunks_launch_meeting(call, entry, stream, &problem, QUERN_CHUNKS_ENTRY);
     if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, call->meeting->kernel->name);
     return launch_rest(call, entry, stream, &problem);
 }
@@ -115,20 +127,24 @@ static quern_status run(struct quern_chunks_call *call, void *stream) {
 
 /* ---- waits for chunks ---- */
 
-static quern_status wait(struct quern_membership *member, const uint32_t *ready, int64_t count, uint32_t value, double timeout,
-                         void *stream) {
+quern_status quern_chunks_launch_wait(struct quern_membership *member, struct quern_chunks_problem *problem, const uint32_t *ready,
+                                      int64_t count, uint32_t value, void *stream) {
     const struct quern_ready_kernel *kernel;
-    struct quern_chunks_problem problem = {
-        .stage = QUERN_CHUNKS_WAIT,
-        .ready = (uint32_t *)(uintptr_t)ready,
-        .words = (uint32_t)count,
-        .ready_value = value,
-    };
     quern_status status =
         quern_collective_select_task(member->device, QUERN_COLLECTIVE_CHUNK_MEETING, QUERN_NO_DTYPE, QUERN_NO_DTYPE, &kernel);
     if (status != QUERN_OK) return status;
+    problem->stage = QUERN_CHUNKS_WAIT;
+    problem->rank = member->rank;
+    problem->ready = (uint32_t *)(uintptr_t)ready, problem->words = (uint32_t)count;
+    problem->ready_value = value;
+    return quern_cuda_launch_beside(member, kernel, stream, problem);
+}
+
+static quern_status wait(struct quern_membership *member, const uint32_t *ready, int64_t count, uint32_t value, double timeout,
+                         void *stream) {
+    struct quern_chunks_problem problem = {.stage = QUERN_CHUNKS_WAIT};
     quern_cuda_link(member, &member->everyone, QUERN_IN_CHUNK_WAIT, timeout, &problem.links);
-    return quern_cuda_launch_beside(member, kernel, stream, &problem);
+    return quern_chunks_launch_wait(member, &problem, ready, count, value, stream);
 }
 
 /* ---- the view ---- */

@@ -46,6 +46,7 @@ static quern_status check(struct quern_chunks_call *call) {
     struct quern_quantize_call kernels = {
         .device = call->member->device,
         .steps = QUERN_QUANTIZE_FINDS | QUERN_QUANTIZE_CASTS,
+        .form = {.has_matrices = call->in_blocks, .in_blocks = call->in_blocks},
         .args = {.input_dtype = call->args.input_dtype, .output_dtype = call->args.output_dtype},
     };
     quern_status status = quern_quantize_select(&kernels);
@@ -57,10 +58,15 @@ static quern_status check(struct quern_chunks_call *call) {
 
 /* ---- the scale ---- */
 
-/* The engine's rounding mode must not change the scale, and its flushing must not make zeros of subnormals. */
+/*
+ * The engine's rounding mode must not change the scale, and its flushing must not make zeros of subnormals.  The scales of blocks
+ * are found with their codes.
+ */
 static void fill_scale(struct quern_chunks_work *work, float amax) {
     const quern_quantize_chunks_args *args = &work->call->args;
     fenv_t environment;
+    work->offset = (uint32_t)(args->offset_pointer ? *args->offset_pointer : args->offset);
+    if (work->call->in_blocks) return;
     fegetenv(&environment);
     fesetenv(FE_DFL_ENV);
     work->scale = quern_quantize_scale(amax, quern_quantize_largest(args->output_dtype), (float)args->eps, args->power_of_two);
@@ -68,27 +74,33 @@ static void fill_scale(struct quern_chunks_work *work, float amax) {
     if (args->scale) *args->scale = work->scale;
     if (args->scale_inv) *args->scale_inv = 1.0f / work->scale;
     fesetenv(&environment);
-    work->offset = (uint32_t)(args->offset_pointer ? *args->offset_pointer : args->offset);
 }
 
 /* ---- the memory of the members ---- */
 
-static void *reach(const struct quern_chunks_call *call, const struct quern_symmetric_location *place, int64_t bytes, int rank) {
-    return quern_symmetric_resolve(call->member, place->id, place->offset, bytes, rank);
+/* *memory: of a rank; NULL if the call has none.  False: it is not within reach. */
+static bool reach(const struct quern_chunks_call *call, const struct quern_symmetric_location *place, int64_t bytes, int rank,
+                  char **memory) {
+    *memory = bytes ? quern_symmetric_resolve(call->member, place->id, place->offset, bytes, rank) : NULL;
+    return *memory || !bytes;
 }
+
+static char *part_of(char *memory, int64_t begin) { return memory ? memory + begin : NULL; }
 
 /* All members have their memory at the place that this rank has found: it is within reach, unless a record is not its rank's. */
 static quern_status reach_all(struct quern_chunks_work *work) {
     const struct quern_chunks_call *call = work->call;
     for (int place = 0; place < call->places; place++) {
         const int rank = call->rank_at[place];
-        char *output = call->output_bytes ? reach(call, &call->output_place, call->output_bytes, rank) : NULL;
-        uint32_t *ready = call->ready_bytes ? reach(call, &call->ready_place, call->ready_bytes, rank) : NULL;
-        if ((call->output_bytes && !output) || (call->ready_bytes && !ready))
+        char *output, *ready, *scales;
+        if (!reach(call, &call->output_place, call->output_bytes, rank, &output) ||
+            !reach(call, &call->ready_place, call->ready_bytes, rank, &ready) ||
+            !reach(call, &call->scales_place, call->scales_bytes, rank, &scales))
             return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d finds a buffer of rank %d beyond the memory that it "
                                 "has mapped of it", call->member->rank, rank);
-        work->output[place] = output ? output + call->place * call->elements : NULL;
-        work->ready[place] = ready ? ready + call->place * call->chunks : NULL;
+        work->output[place] = part_of(output, call->place * call->elements);
+        work->scales[place] = part_of(scales, call->place * call->blocks);
+        work->ready[place] = (uint32_t *)(void *)part_of(ready, call->place * call->chunks * (int64_t)sizeof(uint32_t));
     }
     return QUERN_OK;
 }

@@ -12,6 +12,8 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
                       QUERN_TENSOR_OUT);
     quern_show_matrix(taker, "ready", args->ready, quern_uint32_element, call->places, call->chunks, call->chunks,
                       QUERN_TENSOR_BOTH);
+    quern_show_matrix(taker, "block_scales", args->block_scales, quern_byte_element, call->places * rows, call->across,
+                      call->across, QUERN_TENSOR_OUT);
     quern_show_vector(taker, "amax", args->amax, quern_float_element, 1, QUERN_TENSOR_OUT);
     quern_show_vector(taker, "scale", args->scale, quern_float_element, 1, QUERN_TENSOR_OUT);
     quern_show_vector(taker, "scale_inv", args->scale_inv, quern_float_element, 1, QUERN_TENSOR_OUT);

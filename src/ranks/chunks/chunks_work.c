@@ -30,6 +30,7 @@ static void find_in_piece(void *context, int64_t index) {
 
 float quern_chunks_find_amax(const struct quern_chunks_call *call) {
     struct search search = {.call = call};
+    if (call->in_blocks) return 0;
     quern_run_tasks(call->member->device, quern_divide_up(call->elements, PIECE), find_in_piece, &search);
     return search.amax;
 }
@@ -41,6 +42,12 @@ static void fence(void) {
 #if defined(__x86_64__)
     __builtin_ia32_sfence();
 #endif
+}
+
+void quern_chunks_copy(const struct quern_chunks_work *work, char *const *all, const char *own, int64_t first, int64_t end) {
+    for (int i = 0; i < work->call->places; i++)
+        if (all[i] + first != own)
+            work->call->move->kernel->cpu.ragged_all_to_all(all[i] + first, own, end - first, work->is_streaming);
 }
 
 /* Elements [first, end) of the input, as codes to output[first] and on; first is a multiple of GROUP. */
@@ -57,19 +64,12 @@ static void cast(const struct quern_chunks_work *work, void *output, int64_t fir
     work->call->cast->kernel->cpu.any(&piece, first, end);
 }
 
-/* To the outputs of all members, but for those that have the codes. */
-static void copy(const struct quern_chunks_work *work, const char *codes, int64_t first, int64_t end) {
-    for (int i = 0; i < work->call->places; i++)
-        if (work->output[i] + first != codes)
-            work->call->move->kernel->cpu.ragged_all_to_all(work->output[i] + first, codes, end - first, work->is_streaming);
-}
-
 /* Of a group that begins before the chunk and has a part of its random numbers: its codes before the chunk are dropped. */
 static void cast_head(const struct quern_chunks_work *work, int64_t first, int64_t end) {
     char codes[GROUP];
     const int64_t begin = first / GROUP * GROUP;
     cast(work, (void *)((uintptr_t)codes - (uintptr_t)begin), begin, end);
-    copy(work, codes + (first - begin), first, end);
+    quern_chunks_copy(work, work->output, codes + (first - begin), first, end);
 }
 
 /* A step goes into this rank's output, and from there, while it is in the cache, to the others. */
@@ -78,7 +78,7 @@ static void cast_steps(const struct quern_chunks_work *work, int64_t first, int6
     for (int64_t next; first < end; first = next) {
         next = quern_smaller(first + STEP, end);
         cast(work, output, first, next);
-        copy(work, output + first, first, next);
+        quern_chunks_copy(work, work->output, output + first, first, next);
     }
 }
 
@@ -92,7 +92,6 @@ static void cast_piece(const struct quern_chunks_work *work, struct quern_chunk 
         first = head;
     }
     cast_steps(work, first, end);
-    if (work->is_streaming) fence();
 }
 
 static void signal_chunk(const struct quern_chunks_work *work, int chunk) {
@@ -112,7 +111,9 @@ static void run_piece(void *context, int64_t index) {
         __atomic_store_n(&work->is_stopped, true, __ATOMIC_RELAXED);
         return;
     }
-    cast_piece(work, quern_chunk_at(work->call, chunk), index % work->pieces);
+    if (work->call->in_blocks) quern_chunks_cast_blocks(work, chunk, index % work->pieces);
+    else cast_piece(work, quern_chunk_at(work->call, chunk), index % work->pieces);
+    if (work->is_streaming) fence();
     if (__atomic_sub_fetch(&work->left[chunk], 1, __ATOMIC_ACQ_REL) == 0) signal_chunk(work, chunk);
 }
 
@@ -120,7 +121,8 @@ static void run_piece(void *context, int64_t index) {
 
 bool quern_chunks_send(struct quern_chunks_work *work) {
     const struct quern_chunks_call *call = work->call;
-    work->pieces = quern_larger(quern_divide_up(call->chunk_elements + GROUP - 1, PIECE), 1);
+    work->pieces = call->in_blocks ? quern_chunks_pieces_of_blocks(call)
+                                   : quern_larger(quern_divide_up(call->chunk_elements + GROUP - 1, PIECE), 1);
     work->is_streaming = quern_copies_are_large(call->member->device, call->places, call->output_bytes);
     work->is_stopped = false;
     for (int64_t chunk = 0; chunk < call->chunks; chunk++) work->left[chunk] = (uint32_t)work->pieces;

@@ -299,6 +299,10 @@ extern const struct quern_collective_transport quern_nccl_collective;
  */
 quern_status quern_nccl_agree_on_call(struct quern_collective_call *call);
 
+/* Of any operation: where a rank's notice of this call is on this host, and the exchange of those of so many bytes. */
+void *quern_nccl_notice_at(const struct quern_membership *member, int rank);
+quern_status quern_nccl_bring_notices(struct quern_membership *member, const struct quern_meeting *meeting, size_t bytes);
+
 /* ---- collective_nccl_chain.c ---- */
 
 /*
@@ -543,8 +547,7 @@ void quern_take_schedule(struct quern_host_exchange *x, const struct quern_colle
 quern_status quern_run_steps(struct quern_host_exchange *x);
 
 /* The meeting of the members of this host, if there are several. */
-quern_status quern_meet_members_here(const struct quern_collective_call *call, struct quern_meeting meeting,
-                                     enum quern_phase phase);
+quern_status quern_meet_members_here(struct quern_membership *member, struct quern_meeting meeting, enum quern_phase phase);
 
 /* Combines the first `count` of x->inputs; copies bytes.  On the threads of the device; then moves the messages of the step. */
 quern_status quern_combine_inputs(struct quern_host_exchange *x, int count, char *to, int64_t elements);

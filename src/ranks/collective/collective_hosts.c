@@ -130,7 +130,7 @@ static quern_status run(struct quern_collective_call *call, void *stream) {
     if (result == QUERN_OK && quern_collective_is_small(call)) quern_collective_receive(call, half, lists);
     else if (result == QUERN_OK) status = run_large(call, lists, half);
     QUERN_POINT(COLLECTIVE_RECEIVED);
-    if (status == QUERN_OK) status = quern_meet_members_here(call, meeting, QUERN_PHASE_EXIT);
+    if (status == QUERN_OK) status = quern_meet_members_here(call->member, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(COLLECTIVE_LEAVING);
     return status == QUERN_OK ? result : status;
 }

@@ -13,8 +13,9 @@ static enum quern_row_role role(const struct quern_kernel *kernel) {
 
 static const char *pack_fault(const struct quern_pack_row *row) {
     const quern_dtype dtype = (quern_dtype)row->dtypes[0], output = (quern_dtype)row->dtypes[1];
-    const bool casts = row->stage == QUERN_COLLECTIVE_CHUNKS, combines = row->stage == QUERN_COLLECTIVE_COMBINE;
-    if (row->stage < QUERN_COLLECTIVE_COMBINE || row->stage > QUERN_COLLECTIVE_CHUNK_MEETING) return "an unknown task";
+    const bool casts = row->stage == QUERN_COLLECTIVE_CHUNKS || row->stage == QUERN_COLLECTIVE_BLOCK_CHUNKS;
+    const bool combines = row->stage == QUERN_COLLECTIVE_COMBINE;
+    if (row->stage < QUERN_COLLECTIVE_COMBINE || row->stage > QUERN_COLLECTIVE_BLOCK_CHUNKS) return "an unknown task";
     if (row->full) return "an unknown set of options";
     if (!(casts || combines ? quern_is_float(dtype) : dtype == QUERN_NO_DTYPE)) return "an unknown dtype";
     return (casts ? quern_is_narrow(output) : output == QUERN_NO_DTYPE) ? NULL : "an unknown dtype";

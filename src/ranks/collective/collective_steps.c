@@ -179,14 +179,13 @@ static quern_status begin_messages(struct step *step) {
 
 /* ---- the steps ---- */
 
-quern_status quern_meet_members_here(const struct quern_collective_call *call, struct quern_meeting meeting,
-                                     enum quern_phase phase) {
-    const struct quern_rank_set here = quern_local_part(call->member, meeting.set);
+quern_status quern_meet_members_here(struct quern_membership *member, struct quern_meeting meeting, enum quern_phase phase) {
+    const struct quern_rank_set here = quern_local_part(member, meeting.set);
     meeting.phase = phase;
     meeting.called = meeting.set;
     meeting.set = &here;
     meeting.timeout += NEARER;
-    return here.count > 1 ? quern_meet(call->member, &meeting) : QUERN_OK;
+    return here.count > 1 ? quern_meet(member, &meeting) : QUERN_OK;
 }
 
 /* If this rank is late, the others may have timed out and returned: then their memory must not be touched. */
@@ -205,7 +204,7 @@ static quern_status run_step(struct quern_host_exchange *x, int64_t number) {
     QUERN_POINT(COLLECTIVE_STAGED);
     if (status == QUERN_OK) status = quern_sendrecv_end(&x->sendrecv);
     else quern_sendrecv_abandon(&x->sendrecv);
-    if (status == QUERN_OK) status = quern_meet_members_here(x->call, x->meeting, QUERN_PHASE_COPY);
+    if (status == QUERN_OK) status = quern_meet_members_here(x->call->member, x->meeting, QUERN_PHASE_COPY);
     QUERN_POINT(COLLECTIVE_WINDOW);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ranks/agreement.h"
+#include "ranks/chunks/chunks.h"
 #include "ranks/collective/collective.h"
 #include "ranks/cuda_rank.h"
 #include "ranks/gpu_room.h"
@@ -113,4 +114,5 @@ const struct quern_transport quern_nccl_transport = {
     .registered = &no_registration,
     .ragged = &quern_nccl_ragged,
     .collective = &quern_nccl_collective,
+    .chunks = &quern_nccl_chunks,
 };

@@ -26,7 +26,7 @@ typedef enum {
     ncclInProgress = 7
 } ncclResult_t;
 
-typedef enum { ncclSum = 0 } ncclRedOp_t;
+typedef enum { ncclSum = 0, ncclMax = 2 } ncclRedOp_t;
 
 typedef enum { ncclUint8 = 1, ncclUint32 = 3 } ncclDataType_t;
 

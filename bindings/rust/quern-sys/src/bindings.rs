@@ -582,6 +582,8 @@ pub struct quern_quantize_chunks_args {
     pub member_count: c_int,
     pub multiprocessors: c_int,
     pub timeout: f64,
+    pub scaling: quern_scaling,
+    pub block_scales: *mut u8,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -762,7 +764,7 @@ macro_rules! for_each_struct {
         $call!(quern_ragged_sizes_args: size, metadata_dtype, updates, send_sizes, input_offsets, output_offsets, recv_sizes, input_rows, output_rows);
         $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout, input_stride);
         $call!(quern_group_gather_args: size, group, collective, workspace, workspace_bytes);
-        $call!(quern_quantize_chunks_args: size, input_dtype, output_dtype, input, output, ready, ready_value, rows, columns, chunk_rows, order, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, members, member_count, multiprocessors, timeout);
+        $call!(quern_quantize_chunks_args: size, input_dtype, output_dtype, input, output, ready, ready_value, rows, columns, chunk_rows, order, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, members, member_count, multiprocessors, timeout, scaling, block_scales);
         $call!(quern_device_view: size, rank, ranks, unused, timeout, poison, multicast, peer);
         $call!(quern_transfer_item: receive, peer, tag, memory, bytes);
         $call!(quern_transfer_args: size, item_size, items, item_count, key, timeout);
