@@ -143,6 +143,7 @@ enum quern_slice_fault {
     QUERN_CHUNK_LATE,            /* `rank` has waited limit nanoseconds for ready[value] */
     QUERN_TERMS_INPUT_DTYPE,     /* of quantised chunks, like the terms above from OUTPUT_DTYPE on */
     QUERN_TERMS_CAPTURED,        /* over NCCL: whether the stream is being captured */
+    QUERN_TERMS_ORDER,           /* of a collective */
     QUERN_FAULTS
 };
 
