@@ -167,7 +167,8 @@
     X(quern_collective_args, member_count, INT32) \
     X(quern_collective_args, multiprocessors, INT32) \
     X(quern_collective_args, timeout, DOUBLE) \
-    X(quern_collective_args, input_stride, INT64)
+    X(quern_collective_args, input_stride, INT64) \
+    X(quern_collective_args, order, INT32)
 #define QUERN_ARGUMENTS_OF_quern_quantize_chunks_args(X) \
     X(quern_quantize_chunks_args, input_dtype, DTYPE) \
     X(quern_quantize_chunks_args, output_dtype, DTYPE) \

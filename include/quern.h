@@ -1900,6 +1900,12 @@ typedef enum quern_combination {
     QUERN_COMBINE_MAX = 2
 } quern_combination;
 
+/* The order in which a sum takes the values of the members. */
+typedef enum quern_order {
+    QUERN_ORDER_RANKS = 0,    /* ascending: the same bits everywhere */
+    QUERN_ORDER_ANY = 1       /* that of the transport: the bits may differ */
+} quern_order;
+
 /*
  * Gathers and reductions over all ranks of a group, or over the members of a call.  Place p is an index of the members in ascending
  * order; q runs over all places.
@@ -1915,11 +1921,17 @@ typedef enum quern_combination {
  * divided among processes and hosts.  A maximum is NaN if a value is NaN, and +0 is above -0.  A NaN result is positive and quiet,
  * with no other bits.
  *
+ * With QUERN_ORDER_ANY the n values of a sum may be added in another order: n - 1 roundings to fp32, whose bits may differ from run to
+ * run, then one to dtype.  Subnormal values may count as 0.  All members of an all-reduce still have the same bits, and a NaN those
+ * above.  NVSwitch then adds (multimem.ld_reduce and .st, as NVLS of NCCL and multimem_all_reduce_ of PyTorch) in large calls of all
+ * ranks of a group of more than two GPUs of one host, if the input, and of an all-reduce the output, have a multicast address
+ * (quern_symmetric_multicast), and the two differ by a multiple of 16 bytes.  Elsewhere, and for a maximum, no bit changes.
+ *
  * The stride divides a reduce-scatter into calls of some rows each: while one adds up, a matrix product writes the rows of the next
  * (the strided reduce-scatter of TransformerEngine's user buffers).  Any division gives the bits of one call.
  *
- * The operation, dtype, combination, count, stride, root and members are the same on every member.  Each call checks that.  Ranks
- * with other operations or members are in other calls, which poisons the group.  If one of the others differs, all members get
+ * The operation, dtype, combination, order, count, stride, root and members are the same on every member.  Each call checks that.
+ * Ranks with other operations or members are in other calls, which poisons the group.  If one of the others differs, all members get
  * QUERN_PEER_MISMATCH, which names two ranks and their values.  If a member refuses its own arguments, it gets its own error, and
  * the others get QUERN_PEER_MISMATCH, on CPUs with the reason, over NCCL that error itself; but a member whose struct or list of
  * members is at fault is only missed.  On CPUs and over NCCL nothing is written then and the group stays usable; on GPUs of one
@@ -1941,6 +1953,7 @@ typedef struct quern_collective_args {
     int multiprocessors;      /* GPU: the most that the call may use, of which it takes at most 32; 0: 16 */
     double timeout;           /* seconds; 0: the group's */
     int64_t input_stride;     /* reduce-scatter: elements from one place of the input to the next, >= count; 0: count.  Else 0 */
+    quern_order order;        /* reduce-scatter, all-reduce: of a sum; 0: that of the ranks.  Else 0 */
 } quern_collective_args;
 
 #define QUERN_COLLECTIVE_ARGS_DEFAULTS(set) set(combination, QUERN_COMBINE_SUM)

@@ -320,7 +320,8 @@
     ROW(quern_collective_args, member_count) \
     ROW(quern_collective_args, multiprocessors) \
     ROW(quern_collective_args, timeout) \
-    ROW(quern_collective_args, input_stride)
+    ROW(quern_collective_args, input_stride) \
+    ROW(quern_collective_args, order)
 
 #define FIELDS_OF_quern_group_gather_args(ROW) \
     ROW(quern_group_gather_args, group) \

@@ -27,6 +27,7 @@ static const int values_of_quern_adam_eps_mode[] = {QUERN_EPS_OUTSIDE, QUERN_EPS
 static const int values_of_quern_rounding[] = {QUERN_ROUND_DEFAULT, QUERN_ROUND_NEAREST, QUERN_ROUND_STOCHASTIC};
 static const int values_of_quern_scaling[] = {QUERN_SCALING_DEFAULT, QUERN_SCALING_TENSOR, QUERN_SCALING_MX};
 static const int values_of_quern_combination[] = {QUERN_COMBINE_SUM, QUERN_COMBINE_MAX};
+static const int values_of_quern_order[] = {QUERN_ORDER_RANKS, QUERN_ORDER_ANY};
 /* ---- structs, innermost first ---- */
 static const struct field fields_of_quern_device_info[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_device_info, size), .bytes = sizeof((quern_device_info *)0)->size},
@@ -492,8 +493,9 @@ static const struct field fields_of_quern_collective_args[] = {
     {.name = "multiprocessors", .kind = INTEGER, .offset = offsetof(quern_collective_args, multiprocessors), .bytes = sizeof((quern_collective_args *)0)->multiprocessors},
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_collective_args, timeout), .bytes = sizeof((quern_collective_args *)0)->timeout},
     {.name = "input_stride", .kind = INTEGER, .offset = offsetof(quern_collective_args, input_stride), .bytes = sizeof((quern_collective_args *)0)->input_stride},
+    {.name = "order", .kind = ENUM, .offset = offsetof(quern_collective_args, order), .bytes = sizeof((quern_collective_args *)0)->order, VALUES(quern_order)},
 };
-static const struct record record_of_quern_collective_args = {"quern_collective_args", sizeof(quern_collective_args), fields_of_quern_collective_args, 12};
+static const struct record record_of_quern_collective_args = {"quern_collective_args", sizeof(quern_collective_args), fields_of_quern_collective_args, 13};
 DECLARE_EXTENT(quern_group_gather_args, workspace)
 static const struct field fields_of_quern_group_gather_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_group_gather_args, size), .bytes = sizeof((quern_group_gather_args *)0)->size},

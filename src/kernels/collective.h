@@ -145,6 +145,7 @@ enum quern_slice_fault {
     QUERN_TERMS_INPUT_DTYPE,     /* of quantised chunks, like the terms above from OUTPUT_DTYPE on, and the next ones */
     QUERN_TERMS_SCALING,
     QUERN_TERMS_SCALES_PLACE,    /* the scales of blocks are not at the same place of the same symmetric allocation */
+    QUERN_TERMS_ORDER,           /* of a collective */
     QUERN_FAULTS
 };
 

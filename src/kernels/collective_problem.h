@@ -117,7 +117,7 @@ struct quern_collective_terms {
     int32_t dtype, combination;           /* combination: 0 where there is none */
     int32_t root;                         /* -1: none */
     uint32_t members[QUERN_RANK_WORDS];
-    int32_t unused;
+    int32_t order;                        /* quern_order: in which sums take the members' values */
     int64_t input_stride;                 /* of a reduce-scatter; else 0 */
     uint64_t input_id, output_id;         /* places of memory that others reach: struct quern_symmetric_place; 0: they do not */
     int64_t input_offset, output_offset;
@@ -182,6 +182,7 @@ struct quern_collective_problem {
     const char *source[QUERN_RANK_LIMIT];
     char *destination[QUERN_RANK_LIMIT];
     char *multicast;                      /* reaches all destinations at once; NULL: not mapped, or not all ranks take part */
+    const char *multicast_source;         /* reaches all sources at once, and the switch adds them; NULL: the blocks do, in order */
 };
 
 #endif

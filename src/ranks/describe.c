@@ -177,6 +177,10 @@ static void add_combination(struct quern_text *text, int64_t value) {
     quern_text_add(text, "%s", value == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX");
 }
 
+static void add_order(struct quern_text *text, int64_t value) {
+    quern_text_add(text, "%s", value == QUERN_ORDER_ANY ? "QUERN_ORDER_ANY" : "QUERN_ORDER_RANKS");
+}
+
 static void add_rounding(struct quern_text *text, int64_t value) {
     quern_text_add(text, "%s", value == QUERN_ROUND_STOCHASTIC ? "QUERN_ROUND_STOCHASTIC" : "QUERN_ROUND_NEAREST");
 }
@@ -214,6 +218,7 @@ static const struct {
     [QUERN_SLICE_WORKSPACE_PLACE] = {"workspace", NULL, other_place},
     [QUERN_TERMS_DTYPE] = {"args.dtype", add_dtype, NULL},
     [QUERN_TERMS_COMBINATION] = {"args.combination", add_combination, NULL},
+    [QUERN_TERMS_ORDER] = {"args.order", add_order, NULL},
     [QUERN_TERMS_COUNT] = {"args.count", add_number, NULL},
     [QUERN_TERMS_INPUT_STRIDE] = {"args.input_stride", add_number, NULL},
     [QUERN_TERMS_ROOT] = {"args.root", add_number, NULL},

@@ -189,6 +189,12 @@ API unsigned long long quern_emulator_early_launches() {
   return statistics.early;
 }
 
+// The multimem.ld_reduce instructions that threads have executed.
+API unsigned long long quern_emulator_reductions() {
+  std::lock_guard<Door> lock(driver().door);
+  return statistics.reductions;
+}
+
 // The streams of a priority that exist, default streams apart.
 API long quern_emulator_streams(int priority) {
   std::lock_guard<Door> lock(driver().door);

@@ -1,4 +1,4 @@
-"""Translators of loads, stores, atomics, asynchronous copies and mbarriers."""
+"""Translators of loads, stores, atomics, asynchronous copies and mbarriers.  Those of multimem are in ptx_multimem.py."""
 from ptx_instruction import CPP_TYPES, FLOATS, LANES, SIZES
 from ptx_arithmetic import unsigned
 
@@ -155,58 +155,6 @@ def atom(i):
         out.append(runtime(i, 'acquired', '(u64)at') + ';')
     spin = f'{runtime(i, "preempt")}; ' if returns and dest != '_' else ''
     return '{ ' + spin + ' '.join(out) + ' }'
-
-
-# ---- multimem: one instruction for the memory of every device of a multicast team ----
-
-MULTIMEM_TYPES = ('u32', 's32', 'u64', 's64', 'b32', 'b64')
-
-
-def multimem(i):
-    action, order = i.take('ld_reduce', 'st', 'red'), i.take('weak', 'relaxed', 'acquire', 'release')
-    i.take(*SCOPES)
-    space = i.take_space()
-    if action == 'st' and space == 'global' and i.take('v4') and i.type == 'f32':
-        return multimem_st_vector(i, ORDERS.get(order, '__ATOMIC_RELAXED'))
-    if space not in ('global', 'generic') or i.type not in MULTIMEM_TYPES:
-        raise i.error('multimem is supported on integers in global memory, and its store on four floats')
-    bits, operation = f'u{8 * SIZES[i.type]}', i.take('add', 'min', 'max', 'and', 'or', 'xor')
-    each, before = MULTIMEM[action](i, operation, bits, ORDERS.get(order, '__ATOMIC_RELAXED'))
-    place = i.args[1] if action == 'ld_reduce' else i.args[0]
-    devices = runtime(i, 'multicast', 'to', SIZES[i.type], 'n')
-    after = i.assign_bits(i.args[0], 'all') if action == 'ld_reduce' else ''
-    return (f'{{ {before} const u64 to = (u64){i.address(place, "global")}; '
-            f'for (u32 n = 0; u8 *at = {devices}; n++) {{ {each} }} {after} }}')
-
-
-def multimem_ld_reduce(i, operation, bits, order):
-    if operation in FETCH:
-        both = f'all {dict(add="+", xor="^", **{"and": "&", "or": "|"})[operation]} one'
-    else:
-        both = updated(i, operation, i.type, 'all', 'one')
-    return (f'{bits} one = __atomic_load_n(&MEMORY({bits}, at), {order}); all = n ? {both} : one;',
-            f'{runtime(i, "yield", "nullptr")}; {bits} all = 0;')
-
-
-def multimem_st(i, _, bits, order):
-    return f'__atomic_store_n(&MEMORY({bits}, at), value, {order});', f'EFFECT(1); const {bits} value = {i.value(i.args[1], bits)};'
-
-
-def multimem_st_vector(i, order):
-    registers = i.vector(i.args[1])
-    values = ', '.join(i.value(register, 'b32') for register in registers)
-    stores = ' '.join(f'__atomic_store_n(&MEMORY(u32, at + {4 * n}), values[{n}], {order});' for n in range(len(registers)))
-    devices = runtime(i, 'multicast', 'to', 4 * len(registers), 'n')
-    return (f'{{ EFFECT(1); const u32 values[] = {{{values}}}; const u64 to = (u64){i.address(i.args[0], "global")}; '
-            f'for (u32 n = 0; u8 *at = {devices}; n++) {{ {stores} }} }}')
-
-
-def multimem_red(i, operation, bits, order):
-    return (f'(void){atomic_one(i, operation, i.type, order, 0, "value")};',
-            f'EFFECT(1); const {bits} value = {i.value(i.args[1], bits)};')
-
-
-MULTIMEM = {'ld_reduce': multimem_ld_reduce, 'st': multimem_st, 'red': multimem_red}
 
 
 # Every fence is taken for the strongest: the emulator runs threads one at a time anyway. Those between
@@ -426,5 +374,5 @@ def reduce(i):
 MEMORY_OPCODES = {
     'ld': ld, 'ldu': ld, 'st': store, 'atom': atom, 'red': reduce, 'fence': fence, 'membar': fence,
     'prefetch': prefetch, 'prefetchu': prefetch, 'applypriority': prefetch, 'discard': prefetch, 'createpolicy': create_policy,
-    'multimem': multimem, 'cp': cp, 'mbarrier': mbarrier, 'mapa': mapa, 'getctarank': getctarank,
+    'cp': cp, 'mbarrier': mbarrier, 'mapa': mapa, 'getctarank': getctarank,
 }

@@ -8,9 +8,10 @@ from ptx_arithmetic import ARITHMETIC
 from ptx_control import CONTROL
 from ptx_instruction import CPP_TYPES, Instruction
 from ptx_memory import MEMORY_OPCODES
+from ptx_multimem import MULTIMEM
 from ptx_parser import SIZES, PtxError, Register, Variable, identifier, parse
 
-OPCODES = {**ARITHMETIC, **MEMORY_OPCODES, **CONTROL}
+OPCODES = {**ARITHMETIC, **MEMORY_OPCODES, **MULTIMEM, **CONTROL}
 REGISTER_TYPES = {1: 'u8', 2: 'u16', 4: 'u32', 8: 'u64', 16: 'unsigned __int128'}
 
 

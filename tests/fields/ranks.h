@@ -88,6 +88,8 @@ RULE(quern_collective_args, multiprocessors,            "cccccc", NEVER_NEGATIVE
 RULE(quern_collective_args, timeout,                    "cccccc", NO_TIME)
 RULE(quern_collective_args, input_stride,               "0c000-", .unused = {"is not 0: only quern_reduce_scatter has one"},
      REFUSES(COUNT_TO("35184372088832"), SHAPE("at least count, 50, or 0", VALUES(1, 49))))
+RULE(quern_collective_args, order,                      "0ccc0-", .legal_text = "QUERN_ORDER_RANKS or QUERN_ORDER_ANY",
+     .unused = {"is not 0: only quern_reduce_scatter and quern_all_reduce have one"})
 RULES_OF(quern_collective_args)
 
 /* The columns: chunks of all ranks, of some members, the workspace, in blocks. */

@@ -62,23 +62,25 @@ static int expected_at(const struct reduction *r, int place, int64_t i) {
 static void spoil_terms(struct reduction *r) {
     quern_collective_args *args = &r->sides[input_below(r->member_count)].args;
     const int other = args->root == r->members[0] ? r->members[1] : r->members[0];
-    const int choice = (int)input_below(4);
+    const int choice = (int)input_below(5);
     if (choice == 1 && r->dtype == QUERN_F32) args->dtype = QUERN_BF16;
     else if (choice == 2 && r->call == BROADCAST) args->root = other;
     else if (choice == 2 && reduces(r))
         args->combination = args->combination == QUERN_COMBINE_SUM ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
     else if (choice == 3 && r->call == REDUCE_SCATTER) args->input_stride = r->stride + 1;
+    else if (choice == 4 && reduces(r)) args->order = args->order == QUERN_ORDER_ANY ? QUERN_ORDER_RANKS : QUERN_ORDER_ANY;
     else args->count++;
 }
 
 static void spoil_arguments(struct reduction *r) {
     struct reduction_side *side = &r->sides[input_below(r->member_count)];
-    switch (input_below(8)) {
+    switch (input_below(9)) {
     case 1: side->args.count = -1; break;
     case 2: side->args.count = INT64_MAX / 2; break;
     case 3: side->args.multiprocessors = -5; break;
     case 4: side->args.timeout = -1; break;
     case 5: side->without_output = true, side->args.count += !r->count; break;
+    case 8: side->args.order = (quern_order)(reduces(r) ? 2 : QUERN_ORDER_ANY); break;
     case 7: side->args.input_stride = r->call == REDUCE_SCATTER ? -1 : 5; break;
     case 6: side->args.root = r->call == BROADCAST ? 77 : 0, side->args.dtype = r->call == BROADCAST ? r->dtype : 99; break;
     default: side->args.dtype = (quern_dtype)99; break;
@@ -98,10 +100,12 @@ static void choose_args(struct reduction *r) {
     r->stride = r->count + (r->call == REDUCE_SCATTER && input_one_in(3) ? 1 + (int64_t)input_below(9) : 0);
     const quern_combination combination = input_one_in(3) ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
     const int root = r->members[input_below(r->member_count)];
+    const quern_order order = reduces(r) && input_one_in(3) ? QUERN_ORDER_ANY : QUERN_ORDER_RANKS;
     for (int place = 0; place < r->member_count; place++) {
         quern_collective_args *args = &r->sides[place].args;
         *args = (quern_collective_args)QUERN_COLLECTIVE_ARGS_INIT;
         args->dtype = r->dtype, args->count = r->count, args->combination = combination, args->root = root;
+        args->order = order;
         args->members = r->members, args->member_count = r->member_count;
         args->input_stride = r->stride > r->count ? r->stride : 0;
     }

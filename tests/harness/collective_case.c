@@ -1,7 +1,9 @@
 /* Makes random collectives, their memory and the expected results.  collective_case.h documents the functions. */
 #include "harness/collective_case.h"
 
+#include "harness/cuda.h"
 #include "harness/random.h"
+#include "oracle/dtype.h"
 
 collective_function *const collective_functions[] = {quern_all_gather, quern_reduce_scatter, quern_all_reduce, quern_broadcast};
 const char *const collective_names[] = {"all-gather", "reduce-scatter", "all-reduce", "broadcast"};
@@ -105,6 +107,8 @@ void collective_case_open(struct collective_case *c, uint64_t seed, struct colle
     choice.not_in_place |= choice.shares_thread && !choice.in_place;
     c->multiprocessors = choice.shares_thread ? (int)below(&dice, 4) : 0;
     for (int place = 0; place < c->count; place++) choose_buffers(c, &dice, choice, place);
+    if (choice.order) c->order = (quern_order)(choice.order - 1);
+    else if (collective_reduces(c->operation)) c->order = chance(&dice, 2) ? QUERN_ORDER_ANY : QUERN_ORDER_RANKS;
 }
 
 int collective_case_place(const struct collective_case *c, int rank) {
@@ -168,7 +172,13 @@ void collective_case_fill(const struct collective_case *c, struct rank_bench *be
     }
 }
 
-/* What a member gives, without what lies between: as the seed has it, or, of ranks of one thread, what calls have left there. */
+/* What a member gives to each place, without what lies between. */
+static void close_gaps(const struct collective_case *c, unsigned char *input) {
+    const int64_t piece = c->elements * element_bytes(c);
+    for (int to = 1; c->stride && piece && to < c->count; to++) memmove(input + to * piece, input + part_of(c, to), (size_t)piece);
+}
+
+/* What a member gives: as the seed has it, or, of ranks of one thread, what calls have left there. */
 static unsigned char *input_of(const struct collective_case *c, const struct rank_bench *bench, int place) {
     const struct collective_case_member *member = &c->members[place];
     unsigned char *input = zeroed((size_t)member->input.bytes);
@@ -176,8 +186,7 @@ static unsigned char *input_of(const struct collective_case *c, const struct ran
         memcpy(input, bench[member->rank].expected[member->input.pool] + member->input.offset, (size_t)member->input.bytes);
     else if (has_input(c, place))
         fill_input(c, member->rank, input, member->input.bytes);
-    const int64_t piece = c->elements * element_bytes(c);
-    for (int to = 1; c->stride && piece && to < c->count; to++) memmove(input + to * piece, input + part_of(c, to), (size_t)piece);
+    close_gaps(c, input);
     return input;
 }
 
@@ -195,9 +204,9 @@ void collective_case_expect(const struct collective_case *c, struct rank_bench *
 }
 
 static void describe(const struct collective_case *c, char *text, size_t bytes) {
-    snprintf(text, bytes, "case %llu: %s of %lld %s by %d members, combination %d, root %d, stride %lld, parts %d",
+    snprintf(text, bytes, "case %llu: %s of %lld %s by %d members, combination %d, root %d, stride %lld, parts %d, order %d",
              (unsigned long long)c->seed, collective_names[c->operation], (long long)c->elements, quern_dtype_name(c->dtype),
-             c->count, (int)c->combination, c->root, (long long)c->stride, c->parts);
+             c->count, (int)c->combination, c->root, (long long)c->stride, c->parts, (int)c->order);
 }
 
 void collective_case_compare(const struct collective_case *c, struct rank_bench *bench) {
@@ -211,6 +220,54 @@ void collective_case_compare(const struct collective_case *c, struct rank_bench 
                   wrong, place, (long long)mine->input.offset, rank_pool_names[mine->input.pool], (long long)mine->output.offset,
                   rank_pool_names[mine->output.pool], (long long)mine->output.bytes);
     }
+}
+
+/* ---- sums of a switch ---- */
+
+static unsigned char *output_of(const struct collective_case *c, unsigned char *const pools[POOLS], int place) {
+    return pools[c->members[place].output.pool] + c->members[place].output.offset;
+}
+
+static void check_sums(const struct collective_case *c, const struct rank_bench *one, int place, const void *const *inputs) {
+    const unsigned char *has = output_of(c, one->image, place);
+    const int64_t first = c->operation == COLLECTIVE_REDUCE_SCATTER ? place * c->elements : 0;
+    char text[160];
+    for (int64_t i = 0; i < c->elements; i++) {
+        if (collective_is_any_sum(c->dtype, inputs, c->count, first + i, has, i)) continue;
+        describe(c, text, sizeof text);
+        rank_fail(one->rank, "%s: element %lld of place %d is no sum: %g", text, (long long)i, place, dtype_load(c->dtype, has, i));
+    }
+}
+
+/*
+ * What a switch has added is within the bound of any order, and the same on all ranks of an all-reduce.  It takes the place of what
+ * was expected.
+ */
+static void accept_sums(const struct collective_case *c, struct rank_bench *bench) {
+    void *inputs[COLLECTIVE_MAX_MEMBERS];
+    const struct rank_bench *first = &bench[c->members[0].rank];
+    for (int i = 0; i < c->count; i++) {
+        inputs[i] = zeroed((size_t)c->members[i].input.bytes);
+        fill_input(c, c->members[i].rank, inputs[i], c->members[i].input.bytes);
+        close_gaps(c, inputs[i]);
+    }
+    for (int place = 0; place < c->count; place++) {
+        struct rank_bench *one = &bench[c->members[place].rank];
+        const bool is_shared = c->operation == COLLECTIVE_ALL_REDUCE;
+        rank_bench_look(one, c->pool_bytes);
+        check_sums(c, one, place, (const void *const *)inputs);
+        memcpy(output_of(c, one->expected, place), output_of(c, is_shared ? first->image : one->image, is_shared ? 0 : place),
+               (size_t)c->members[place].output.bytes);
+    }
+    for (int i = 0; i < c->count; i++) free(inputs[i]);
+}
+
+/* How often the switch of GPUs of one host has added so far; -1: nothing counts. */
+static long long switch_sums(const struct rank_bench *bench) { return bench->rank->shares_thread ? cuda_reductions() : 0; }
+
+static bool switch_may_have_added(const struct collective_case *c, const struct rank_bench *bench, long long before) {
+    if (before >= 0) return switch_sums(bench) != before;
+    return c->order == QUERN_ORDER_ANY && c->combination == QUERN_COMBINE_SUM;
 }
 
 /* ---- calls ---- */
@@ -231,6 +288,7 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
     args.member_count = c->count;
     args.multiprocessors = c->multiprocessors;
     args.input_stride = c->stride;
+    args.order = c->order;
     return args;
 }
 
@@ -280,9 +338,11 @@ void collective_case_run(const struct collective_case *c, struct rank_bench *ben
     }
     collective_case_fill(c, bench);
     collective_case_expect(c, bench);
+    const long long before = switch_sums(bench);
     collective_case_call(c, bench, &bytes);
     for EACH_BENCH(one, bench) rank_ok(one->rank, rank_bench_status(one, QUERN_OK));
     rank_bench_wait_for_all(bench);
+    if (switch_may_have_added(c, bench, before)) accept_sums(c, bench);
     collective_case_compare(c, bench);
     rank_bench_check(bench, bytes);
 }

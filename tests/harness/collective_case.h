@@ -32,6 +32,7 @@ struct collective_case {
     struct collective_case_member members[COLLECTIVE_MAX_MEMBERS];
     quern_dtype dtype;
     quern_combination combination;
+    quern_order order;
     int64_t elements;                                     /* count of the arguments */
     int64_t stride;                                       /* elements from one place of an input to the next; 0: elements */
     int parts;                                            /* of the columns of a reduce-scatter: as many calls; 0: one */
@@ -47,6 +48,7 @@ struct collective_choice {
     int operation;                    /* enum collective_operation and 1 */
     quern_dtype dtype;
     quern_combination combination;
+    int order;                        /* enum quern_order and 1 */
     int64_t elements;                 /* -1: none */
     int64_t largest;                  /* elements of a case that chooses them; 0: 3,000 */
     bool is_private, is_symmetric;    /* all buffers */

@@ -50,6 +50,9 @@ long long cuda_blocks(void);
 /* Of those, the ones that have started before the kernel before them in the stream had ended, likewise. */
 long long cuda_early_launches(void);
 
+/* The multimem.ld_reduce instructions that threads have executed, likewise. */
+long long cuda_reductions(void);
+
 /* The memory that this process has bound to multicast objects and not unbound, likewise. */
 long cuda_bindings(void);
 

@@ -36,6 +36,26 @@ void collective_combine(quern_dtype dtype, quern_combination combination, const 
     else dtype_store(dtype, output, at, result);
 }
 
+bool collective_is_any_sum(quern_dtype dtype, const void *const *inputs, int count, int64_t i, const void *output, int64_t at) {
+    const double has = dtype_load(dtype, output, at);
+    double finite = 0, infinite = 0, magnitude = 0;
+    uint32_t nan = 0, bits = 0;
+    for (int q = 0; q < count; q++) {
+        const double value = dtype_load(dtype, inputs[q], i);
+        if (!isfinite(value)) infinite += value;
+        else finite += value, magnitude += fabs(value);
+    }
+    if (isnan(infinite)) {
+        store_nan(dtype, &nan, 0);
+        memcpy(&bits, (const char *)output + at * (int64_t)quern_dtype_bytes(dtype), quern_dtype_bytes(dtype));
+        return bits == nan;
+    }
+    if (magnitude > dtype_largest(QUERN_F32)) return true;
+    if (infinite != 0) return has == infinite;
+    const double bound = (count - 1) * 0x1.001p-24 * magnitude + count * 0x1p-126;
+    return has >= dtype_round(dtype, finite - bound) && has <= dtype_round(dtype, finite + bound);
+}
+
 bool collective_reduces(enum collective_operation operation) {
     return operation == COLLECTIVE_REDUCE_SCATTER || operation == COLLECTIVE_ALL_REDUCE;
 }

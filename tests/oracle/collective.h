@@ -14,6 +14,12 @@
 void collective_combine(quern_dtype dtype, quern_combination combination, const void *const *inputs, int count, int64_t i,
                         void *output, int64_t at);
 
+/*
+ * Whether output[at] is a sum of the same values in any order: each partial sum rounded to fp32 and the last one to dtype,
+ * subnormal values and partial sums kept or taken for 0, with the same NaN.  A sum that may overflow on its way is anything.
+ */
+bool collective_is_any_sum(quern_dtype dtype, const void *const *inputs, int count, int64_t i, const void *output, int64_t at);
+
 enum collective_operation { COLLECTIVE_ALL_GATHER, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_REDUCE, COLLECTIVE_BROADCAST,
                             COLLECTIVE_OPERATIONS };
 

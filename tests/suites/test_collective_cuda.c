@@ -12,6 +12,8 @@
 
 enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE, POOL = 1 << 18 };
 
+enum { REDUCE = 1 + COLLECTIVE_ALL_REDUCE, SCATTER = 1 + COLLECTIVE_REDUCE_SCATTER };
+
 static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
 
 /* The longest small call of a dtype, in elements. */
@@ -134,7 +136,7 @@ Test(collective_cuda, shares_of_many_ranks) {
 
 /* Of two ranks: a small call is one launch of one block, a large one an entry of one and a pass of as many as have work. */
 Test(collective_cuda, blocks_and_launches) {
-    enum { REDUCE = 1 + COLLECTIVE_ALL_REDUCE, GATHER = 1 + COLLECTIVE_ALL_GATHER, SCATTER = 1 + COLLECTIVE_REDUCE_SCATTER };
+    enum { GATHER = 1 + COLLECTIVE_ALL_GATHER };
     static const struct {
         int64_t bytes;
         int multiprocessors, launches, blocks, operation;
@@ -163,6 +165,94 @@ Test(collective_cuda, blocks_and_launches) {
         check(cuda_launches() - launches == cases[i].launches && cuda_blocks() - blocks == cases[i].blocks,
               "%lld bytes, %d multiprocessors: %lld launches of %lld blocks, expected %d and %d", (long long)cases[i].bytes,
               cases[i].multiprocessors, cuda_launches() - launches, cuda_blocks() - blocks, cases[i].launches, cases[i].blocks);
+    }
+}
+
+/* ---- sums of the switch ---- */
+
+enum { OF_SWITCH = 160000 /* bytes */ };
+
+/*
+ * Calls of all of four ranks, of OF_SWITCH bytes but for the small one: how often the switch adds 16 bytes, and the blocks of a
+ * rank's pass, with a switch and without one.
+ */
+static const struct switch_call {
+    const char *name;
+    int operation;
+    quern_dtype dtype;
+    int skew, apart;         /* bytes: of the input and the output from 64; of the output from that of the input */
+    struct collective_choice choice;
+    int64_t sums;
+    int blocks, blocks_without;
+} switch_calls[] = {
+    {"all-reduce", REDUCE, QUERN_F32, 0, 0, {.not_in_place = true}, OF_SWITCH / 16, 3, 10},
+    {"all-reduce in place", REDUCE, QUERN_F32, 0, 0, {.in_place = true}, OF_SWITCH / 16, 3, 10},
+    {"all-reduce of f16", REDUCE, QUERN_F16, 0, 0, {.not_in_place = true}, OF_SWITCH / 16, 3, 10},
+    {"all-reduce of bf16", REDUCE, QUERN_BF16, 0, 0, {.not_in_place = true}, OF_SWITCH / 16, 3, 10},
+    {"reduce-scatter", SCATTER, QUERN_F32, 0, 0, {.not_in_place = true}, 4 * OF_SWITCH / 16, 10, 16},
+    {"ends of four shares", REDUCE, QUERN_F32, 4, 0, {.not_in_place = true}, OF_SWITCH / 16 - 4, 3, 10},
+    {"other alignment", REDUCE, QUERN_F32, 0, 4, {.not_in_place = true}, 0, 10, 10},
+    {"order of the ranks", REDUCE, QUERN_F32, 0, 0, {.not_in_place = true, .order = 1 + QUERN_ORDER_RANKS}, 0, 10, 10},
+    {"maximum", REDUCE, QUERN_F32, 0, 0, {.not_in_place = true, .combination = QUERN_COMBINE_MAX}, 0, 10, 10},
+    {"maximum of f16", REDUCE, QUERN_F16, 0, 0, {.not_in_place = true, .combination = QUERN_COMBINE_MAX}, 0, 10, 10},
+    {"small call", REDUCE, QUERN_F32, 0, 0, {.not_in_place = true, .elements = 8192}, 0, 0, 0},
+};
+
+static void open_switch_call(struct collective_case *c, const struct gpu_bench *bench, const struct switch_call *call) {
+    struct collective_choice choice = call->choice;
+    choice.operation = call->operation, choice.dtype = call->dtype, choice.everyone = choice.is_aligned = true;
+    if (!choice.elements) choice.elements = OF_SWITCH / (int64_t)quern_dtype_bytes(call->dtype);
+    if (!choice.combination) choice.combination = QUERN_COMBINE_SUM;
+    if (!choice.order) choice.order = 1 + QUERN_ORDER_ANY;
+    open_case(c, bench, 0, choice);
+    c->stride = 0, c->parts = 0, c->multiprocessors = 0;
+    for (int place = 0; place < c->count; place++) {
+        c->members[place].input.offset += call->skew;
+        c->members[place].output.offset += call->skew + call->apart;
+    }
+}
+
+/* Runs a case whose sums the switch adds so often. */
+static void run_switch_call(struct gpu_bench *bench, const struct collective_case *c, const char *name, int64_t sums, int blocks) {
+    const long long before = cuda_reductions(), blocks_before = cuda_blocks();
+    collective_case_run(c, bench->of);
+    if (before < 0) return;
+    const long long found = cuda_reductions() - before, ran = cuda_blocks() - blocks_before;
+    check(found == sums, "%s: the switch has added %lld times, expected %lld", name, found, (long long)sums);
+    check(ran == c->count * (1 + blocks), "%s: %lld blocks, expected %d of each of %d", name, ran, 1 + blocks, c->count);
+}
+
+static bool has_switch(const struct gpu_bench *bench) {
+    void *address;
+    return quern_symmetric_multicast(bench->group->group[0], bench->of[0].pool[POOL_SYMMETRIC], &address) == QUERN_OK;
+}
+
+Test(collective_cuda, the_switch_adds_if_the_order_may_be_any) {
+    struct collective_case c;
+    OPEN_BENCH((struct gpu_group_options){.ranks = 4, .machine.multicast = true, .multicast = true, .prepared = PREPARED,
+                                          .pool = 1 << 20});
+    const bool adds = has_switch(&bench);
+    for (size_t i = 0; i < COUNT(switch_calls); i++) {
+        const struct switch_call *call = &switch_calls[i];
+        open_switch_call(&c, &bench, call);
+        run_switch_call(&bench, &c, call->name, adds ? call->sums : 0, adds ? call->blocks : call->blocks_without);
+    }
+    open_switch_call(&c, &bench, &switch_calls[0]);
+    c.count = 3;
+    run_switch_call(&bench, &c, "some members", 0, 10);
+}
+
+/* Of two ranks the links carry as much either way; and memory without a multicast address. */
+Test(collective_cuda, the_switch_does_not_add_for_two_or_what_it_does_not_reach) {
+    static const struct gpu_group_options groups[] = {{.ranks = 2, .machine.multicast = true, .multicast = true},
+                                                      {.ranks = 4, .machine.multicast = true}};
+    for (size_t i = 0; i < COUNT(groups); i++) {
+        struct collective_case c;
+        struct gpu_group_options options = groups[i];
+        options.prepared = PREPARED, options.pool = 1 << 20;
+        OPEN_BENCH(options);
+        open_switch_call(&c, &bench, &switch_calls[0]);
+        run_switch_call(&bench, &c, i ? "no multicast" : "two ranks", 0, 10);
     }
 }
 
@@ -227,6 +317,7 @@ static void run_sequence(struct gpu_group_options options, int calls) {
         size_t none;
         open_case(&c, &bench, (uint64_t)(500 + i),
                   (struct collective_choice){.operation = 1 + i % COLLECTIVE_OPERATIONS, .is_private = !is_large && i % 2,
+                                             .order = 1 + QUERN_ORDER_RANKS,
                                              .least = is_large ? slot + 8 : 8, .most = is_large ? slot + 1000 : 400});
         collective_case_expect(&c, bench.of);
         collective_case_call(&c, bench.of, &none);

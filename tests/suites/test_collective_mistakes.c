@@ -12,7 +12,9 @@ enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE };
     TEST_EACH_WAY(collective_mistakes, name, .count = ONE_RANKS, .operations = PREPARED __VA_OPT__(, ) __VA_ARGS__)
 
 /* In which calls it is a mistake. */
-enum { ANY, REDUCES, SCATTERS, ROOTED, WITH_WORKSPACE, ON_CPUS, ON_CPUS_WITH_WORKSPACE, ON_GPUS, REACHES_INPUT, REACHES_OUTPUT };
+enum {
+    ANY, REDUCES, MOVES, SCATTERS, ROOTED, WITH_WORKSPACE, ON_CPUS, ON_CPUS_WITH_WORKSPACE, ON_GPUS, REACHES_INPUT, REACHES_OUTPUT
+};
 
 static void *freed[ONE_RANKS];   /* symmetric memory of each */
 
@@ -20,6 +22,8 @@ static void *freed[ONE_RANKS];   /* symmetric memory of each */
 COLLECTIVE(no_dtype, one->args.dtype = QUERN_NO_DTYPE)
 COLLECTIVE(huge_count, one->args.count = ((int64_t)1 << 45) + 1)
 COLLECTIVE(unknown_combination, one->args.combination = (quern_combination)3)
+COLLECTIVE(unknown_order, one->args.order = (quern_order)2)
+COLLECTIVE(any_order, one->args.order = QUERN_ORDER_ANY)
 COLLECTIVE(small_stride, one->args.input_stride = one->args.count - 1)
 COLLECTIVE(huge_stride, one->args.input_stride = (int64_t)1 << 45)
 COLLECTIVE(no_root, one->args.root = ONE_RANKS)
@@ -46,6 +50,8 @@ static const struct mistake refusals[] = {
     {1, no_dtype, QUERN_INVALID_DTYPE, "args.dtype is 0 (unknown dtype): expected one of f32, f16, bf16", REDUCES},
     {1, huge_count, QUERN_INVALID_SHAPE, "args.count is 35184372088833 elements of f32, 1 times: expected at most 2^47 bytes", ANY},
     {2, unknown_combination, QUERN_INVALID_ARGUMENT, "args.combination is 3: expected", REDUCES},
+    {2, unknown_order, QUERN_INVALID_ARGUMENT, "args.order is 2: expected QUERN_ORDER_RANKS or QUERN_ORDER_ANY", REDUCES},
+    {1, any_order, QUERN_INVALID_ARGUMENT, "args.order is not 0: only quern_reduce_scatter and quern_all_reduce have one", MOVES},
     {1, small_stride, QUERN_INVALID_SHAPE, "expected at least count, ", SCATTERS},
     {0, huge_stride, QUERN_INVALID_SHAPE,
      "args.input_stride is 35184372088832 elements of f32, 3 times: expected at most 2^47 bytes", SCATTERS},
@@ -78,7 +84,8 @@ static bool applies(const void *given, const struct mistake *mistake) {
     const bool reduces = collective_reduces(operation), has_workspace = one->workspace_bytes && (on_cpus || reduces);
     const bool reaches = on_gpus && one_is_large(one->form);
     const bool conditions[] = {
-        [ANY] = true, [REDUCES] = reduces, [WITH_WORKSPACE] = has_workspace, [ON_CPUS] = on_cpus, [ON_GPUS] = on_gpus,
+        [ANY] = true, [REDUCES] = reduces, [MOVES] = !reduces, [WITH_WORKSPACE] = has_workspace, [ON_CPUS] = on_cpus,
+        [ON_GPUS] = on_gpus,
         [ROOTED] = operation == COLLECTIVE_BROADCAST, [SCATTERS] = operation == COLLECTIVE_REDUCE_SCATTER,
         [ON_CPUS_WITH_WORKSPACE] = on_cpus && has_workspace,
         [REACHES_INPUT] = reaches && reduces, [REACHES_OUTPUT] = reaches && operation != COLLECTIVE_REDUCE_SCATTER};
@@ -129,6 +136,7 @@ DIFFERENCE(no_elements, one->args.count = 0)
 DIFFERENCE(large_count, one->args.count = 9000)
 DIFFERENCE(other_stride, one->args.input_stride = one->args.count + 1)
 DIFFERENCE(other_combination, one->args.combination = QUERN_COMBINE_MAX)
+DIFFERENCE(other_order, one->args.order = QUERN_ORDER_ANY)
 DIFFERENCE(other_root, one->args.root = 2)
 DIFFERENCE(two_counts, one->args.count += one->bench->rank->rank)
 DIFFERENCE(other_input, one->args.input = (const char *)one->args.input + 4)
@@ -145,6 +153,9 @@ static const struct mistake differences[] = {
     {0, large_count, QUERN_PEER_MISMATCH, "args.count is 9000 on rank 0 and ", ANY},
     {2, other_combination, QUERN_PEER_MISMATCH,
      "args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 2: expected the same on all members", REDUCES},
+    {2, other_order, QUERN_PEER_MISMATCH,
+     "args.order is QUERN_ORDER_RANKS on rank 0 and QUERN_ORDER_ANY on rank 2: expected the same on all members", REDUCES},
+    {0, other_order, QUERN_PEER_MISMATCH, "args.order is QUERN_ORDER_ANY on rank 0 and QUERN_ORDER_RANKS on rank 1", REDUCES},
     {2, other_stride, QUERN_PEER_MISMATCH, "and %lld on rank 2: expected the same on all members", SCATTERS},
     {0, other_stride, QUERN_PEER_MISMATCH, "args.input_stride is %lld on rank 0 and ", SCATTERS},
     {0, other_root, QUERN_PEER_MISMATCH, "args.root is 2 on rank 0 and 1 on rank 1: expected the same on all members", ROOTED},

@@ -89,6 +89,9 @@ QUERN_SCALING_MX = 2
 # quern_combination
 QUERN_COMBINE_SUM = 1
 QUERN_COMBINE_MAX = 2
+# quern_order
+QUERN_ORDER_RANKS = 0
+QUERN_ORDER_ANY = 1
 quern_log_callback = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 quern_parallel_for = CFUNCTYPE(None, c_void_p, c_int64, CFUNCTYPE(None, c_void_p, c_int64), c_void_p)
 quern_gemm = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
@@ -487,6 +490,7 @@ class quern_collective_args(Structure):
         ("multiprocessors", c_int),
         ("timeout", c_double),
         ("input_stride", c_int64),
+        ("order", c_int),
     ]
 class quern_group_gather_args(Structure):
     _fields_ = [

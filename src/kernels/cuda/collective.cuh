@@ -9,8 +9,8 @@
  *
  * So one block of a rank waits for other ranks at any time, and the rest of the GPU is free for other work.
  *
- * No result is reduced by the switch (multimem.ld_reduce): its order and rounding are not those that the header promises.  Results
- * go out by multicast stores, which change no bits.
+ * Results go out by multicast stores, which change no bits.  The switch adds only where the caller leaves the order open
+ * (collective_switch.cuh): its order and roundings are not those that the header promises otherwise.
  */
 #ifndef QUERN_DEVICE_COLLECTIVE_CUH
 #define QUERN_DEVICE_COLLECTIVE_CUH

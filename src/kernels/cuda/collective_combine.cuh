@@ -4,12 +4,15 @@
  * Elements are combined in fp32, in ascending order of the sources, and rounded once.  A lane has 8 vectors of 16 bytes in flight:
  * of many sources one vector each, of few sources several.  All sources are asked at once, so that the links of all ranks are in
  * use, although each element is combined in the same order.
+ *
+ * Where the caller leaves the order open, the switch adds the vectors of all ranks: then a lane has 8 sums in flight.
  */
 #ifndef QUERN_DEVICE_COLLECTIVE_COMBINE_CUH
 #define QUERN_DEVICE_COLLECTIVE_COMBINE_CUH
 
 #include "kernels/cuda/collective.cuh"
 #include "kernels/cuda/collective_store.cuh"
+#include "kernels/cuda/collective_switch.cuh"
 #include "kernels/cuda/dtype.cuh"
 #include "kernels/cuda/narrow.cuh"
 
@@ -126,17 +129,50 @@ static __device__ __forceinline__ void combine_elements(const char *const *sourc
     }
 }
 
-/* Vectors from byte `head` on. */
+/* work(at, count) for the vectors from byte `head` on: a lane has up to COUNT of them, WARP vectors apart, from byte `at` on. */
+template <int COUNT, class WORK>
+static __device__ __forceinline__ void for_vectors(uint64_t head, uint64_t vectors, const WORK &work) {
+    const uint64_t step = (uint64_t)gridDim.x * WARPS * COUNT * WARP;
+    for (uint64_t i = (blockIdx.x * WARPS + threadIdx.x / WARP) * COUNT * WARP + threadIdx.x % WARP; i < vectors; i += step) {
+        work(head + i * COMBINE_BYTES, (uint32_t)min((vectors - i + WARP - 1) / WARP, (uint64_t)COUNT));
+    }
+}
+
 template <class T, class OF, int COUNT>
 static __device__ __forceinline__ void combine_vectors(const char *const *source, uint32_t sources, const collective_store &to,
                                                        uint64_t head, uint64_t vectors) {
-    const uint64_t step = (uint64_t)gridDim.x * WARPS * COUNT * WARP;
-    for (uint64_t i = (blockIdx.x * WARPS + threadIdx.x / WARP) * COUNT * WARP + threadIdx.x % WARP; i < vectors; i += step) {
-        const uint32_t count = (uint32_t)min((vectors - i + WARP - 1) / WARP, (uint64_t)COUNT);
-        const uint64_t at = head + i * COMBINE_BYTES;
+    for_vectors<COUNT>(head, vectors, [&](uint64_t at, uint32_t count) {
         combine_at<T, OF, COMBINE_BYTES, COUNT, 8 / COUNT>(source, sources, to, at, WARP * COMBINE_BYTES, count);
-    }
+    });
 }
+
+#if QUERN_MULTIMEM
+/* Vectors that the switch adds; the block gives each NaN the bits of a result. */
+template <class T>
+static __device__ __forceinline__ void store_sums(const char *multicast, const collective_store &to, uint64_t head,
+                                                  uint64_t vectors) {
+    constexpr int COUNT = 8, WORDS = COMBINE_BYTES / 4;
+    fence_aliases();  /* the ranks have stored their inputs at ordinary addresses */
+    for_vectors<COUNT>(head, vectors, [&](uint64_t at, uint32_t count) {
+        uint32_t word[COUNT][WORDS];
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            if (k < count) {
+                load_sum<T>(multicast + at + k * WARP * COMBINE_BYTES, word[k]);
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            if (k < count) {
+                float sum[COMBINE_BYTES / T::bytes];
+                widen_source<T, COMBINE_BYTES>(word[k], sum);
+                round_results<T, COMBINE_BYTES>(sum, word[k]);
+                to.store<COMBINE_BYTES>(at + k * WARP * COMBINE_BYTES, word[k]);
+            }
+        }
+    });
+}
+#endif
 
 template <class T, class OF>
 static __device__ __forceinline__ void combine_all(const char *const *source, uint32_t sources, const collective_store &to,
@@ -144,6 +180,12 @@ static __device__ __forceinline__ void combine_all(const char *const *source, ui
     const uint64_t head = is_congruent ? min(-(uint64_t)source[0] % COMBINE_BYTES, bytes) : bytes;
     const uint64_t vectors = (bytes - head) / COMBINE_BYTES;
     combine_elements<T, OF>(source, sources, to, head, head + vectors * COMBINE_BYTES, bytes);
+#if QUERN_MULTIMEM
+    if (is_same<OF, sum_of> && to.problem.multicast_source) {
+        store_sums<T>(to.problem.multicast_source, to, head, vectors);
+        return;
+    }
+#endif
     if (sources <= 2) {
         combine_vectors<T, OF, 4>(source, sources, to, head, vectors);
     } else if (sources <= 4) {

@@ -88,6 +88,7 @@ private:
         return members                                                               ? QUERN_TERMS_MEMBERS
                : a.dtype != b.dtype                                                  ? QUERN_TERMS_DTYPE
                : a.combination != b.combination                                      ? QUERN_TERMS_COMBINATION
+               : a.order != b.order                                                  ? QUERN_TERMS_ORDER
                : a.count != b.count                                                  ? QUERN_TERMS_COUNT
                : a.input_stride != b.input_stride                                    ? QUERN_TERMS_INPUT_STRIDE
                : a.root != b.root                                                    ? QUERN_TERMS_ROOT
@@ -99,6 +100,7 @@ private:
     static __device__ __forceinline__ int64_t number(const quern_collective_terms &terms, quern_slice_fault fault) {
         return fault == QUERN_TERMS_DTYPE          ? terms.dtype
                : fault == QUERN_TERMS_COMBINATION  ? terms.combination
+               : fault == QUERN_TERMS_ORDER        ? terms.order
                : fault == QUERN_TERMS_COUNT        ? terms.count
                : fault == QUERN_TERMS_INPUT_STRIDE ? terms.input_stride
                : fault == QUERN_TERMS_ROOT         ? terms.root

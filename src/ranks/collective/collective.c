@@ -98,6 +98,18 @@ static quern_status fill_combination(struct quern_collective_call *call, const q
                       "args.combination is %d: expected QUERN_COMBINE_SUM or QUERN_COMBINE_MAX", (int)args->combination);
 }
 
+static quern_status fill_order(struct quern_collective_call *call, const quern_collective_args *args) {
+    const quern_device *device = call->member->device;
+    call->order = args->order;
+    if (args->order == QUERN_ORDER_RANKS) return QUERN_OK;
+    if (!call->form->reduces)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT,
+                          "args.order is not 0: only quern_reduce_scatter and quern_all_reduce have one");
+    if (args->order == QUERN_ORDER_ANY) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.order is %d: expected QUERN_ORDER_RANKS or QUERN_ORDER_ANY",
+                      (int)args->order);
+}
+
 static quern_status fill_root(struct quern_collective_call *call, const quern_collective_args *args) {
     const struct quern_membership *member = call->member;
     if (!call->form->has_root) return QUERN_OK;
@@ -178,6 +190,7 @@ static quern_status fill_rest(struct quern_collective_call *call, const quern_co
     const struct quern_membership *member = call->member;
     quern_status status = fill_shape(call, args);
     if (status == QUERN_OK) status = fill_combination(call, args);
+    if (status == QUERN_OK) status = fill_order(call, args);
     if (status == QUERN_OK) status = fill_root(call, args);
     if (status == QUERN_OK) status = fill_buffers(call, args);
     if (status == QUERN_OK) status = fill_workspace(call, workspace, workspace_bytes);

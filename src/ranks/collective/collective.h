@@ -32,9 +32,8 @@ struct quern_collective_head {
     uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
     int64_t input_stride;                 /* as given */
     int32_t root;
-    uint8_t dtype, combination;
+    uint8_t dtype, combination, order;
     uint8_t is_captured;                  /* over NCCL: the call goes into a graph */
-    uint8_t unused;
 };
 
 /* One rank's call, checked, with defaults filled in. */
@@ -55,6 +54,7 @@ struct quern_collective_call {
     int64_t input_bytes, output_bytes;   /* from the first byte to the last */
     quern_dtype dtype;
     quern_combination combination;       /* 0 unless the call reduces */
+    quern_order order;                   /* of a sum */
     int root;                            /* a rank; 0 without one */
     int multiprocessors;                 /* as in the arguments: 0 is the default */
     double timeout;

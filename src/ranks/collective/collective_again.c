@@ -6,6 +6,8 @@
 #include "runtime/dispatch.h"
 #include "runtime/threads.h"
 
+enum { ARGS_BYTES = offsetof(quern_collective_args, order) + sizeof(quern_order) };  /* without the padding at the end */
+
 static const struct quern_ready_kernel *kernels_of(const struct quern_membership *member) {
     return quern_first_ready(member->device, QUERN_COLLECTIVE);
 }
@@ -14,7 +16,7 @@ static const struct quern_ready_kernel *kernels_of(const struct quern_membership
 bool quern_collective_is_again(struct quern_membership *member, const struct quern_collective_form *form,
                                const quern_collective_args *args, const void *workspace, size_t workspace_bytes) {
     struct quern_collective_again *again = member->again;
-    if (again->form != form || !args || args->size != again->args.size || memcmp(&again->args, args, sizeof *args) != 0 ||
+    if (again->form != form || !args || args->size != again->args.size || memcmp(&again->args, args, ARGS_BYTES) != 0 ||
         again->workspace != workspace || again->workspace_bytes != workspace_bytes || again->kernels != kernels_of(member) ||
         again->live != quern_symmetric_live(member) || again->frees != quern_symmetric_frees(member))
         return false;

@@ -48,7 +48,8 @@ static CUresult stage(const struct quern_collective_call *call, struct quern_cud
 }
 
 static unsigned blocks_of(const struct quern_collective_call *call, const struct quern_collective_problem *problem) {
-    const uint32_t streams = problem->sources > problem->destinations ? problem->sources : problem->destinations;
+    const uint32_t more = problem->sources > problem->destinations ? problem->sources : problem->destinations;
+    const uint32_t streams = problem->multicast_source ? 1 : more;  /* what the switch adds is loaded once and stored once */
     return quern_cuda_blocks(call->multiprocessors, (int64_t)(problem->bytes * streams));
 }
 

@@ -65,6 +65,12 @@ static void list_outputs(const struct quern_collective_call *call, struct quern_
         problem->multicast = (char *)call->output_place.multicast + call->output_place.offset + begin;
 }
 
+/* It reaches all ranks at once.  With two the links would carry no less: docs/collectives.md. */
+static bool lets_switch_add(const struct quern_collective_call *call, const struct quern_collective_problem *problem) {
+    return call->order == QUERN_ORDER_ANY && call->combination == QUERN_COMBINE_SUM && call->places > 2 &&
+           call->places == call->member->ranks && call->input_place.multicast && (call->form->scatters || problem->multicast);
+}
+
 static void describe_combination(const struct quern_collective_call *call, struct quern_collective_problem *problem) {
     const struct part part = call->form->scatters ? (struct part){quern_collective_part(call, call->place), call->piece_bytes}
                                                   : share_of(call, call->place, call->places);
@@ -74,6 +80,8 @@ static void describe_combination(const struct quern_collective_call *call, struc
         problem->source[place] = at_peer(&call->input_place, call->rank_at[place], part.begin);
     if (call->form->scatters) problem->destination[problem->destinations++] = call->output;
     else list_outputs(call, problem, part.begin, -1);
+    if (lets_switch_add(call, problem))
+        problem->multicast_source = (const char *)call->input_place.multicast + call->input_place.offset + part.begin;
 }
 
 static void describe_gather(const struct quern_collective_call *call, struct quern_collective_problem *problem) {
@@ -108,6 +116,7 @@ static void describe_pass(const struct quern_collective_call *call, struct quern
     else if (call->form->has_root) describe_broadcast(call, problem);
     else describe_gather(call, problem);
     problem->is_congruent = is_congruent(problem);
+    if (!problem->is_congruent) problem->multicast_source = NULL;
 }
 
 /* ---- both ---- */
@@ -117,6 +126,7 @@ static struct quern_collective_terms terms_of(const struct quern_collective_call
         .count = call->count,
         .dtype = (int32_t)call->dtype,
         .combination = call->form->reduces ? (int32_t)call->combination : 0,
+        .order = (int32_t)call->order,
         .root = call->form->has_root ? call->root : -1,
         .input_stride = call->form->scatters ? call->input_stride : 0,
     };

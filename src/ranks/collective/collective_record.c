@@ -73,7 +73,7 @@ void quern_collective_fill_head(const struct quern_collective_call *call, uint32
     *head = (head_t){.record = {.refused = (uint32_t)call->refused, .flags = traits}, .count = call->count, .root = call->root,
                      .live = quern_symmetric_live(call->member), .input_stride = call->form->scatters ? call->input_stride : 0,
                      .dtype = (uint8_t)call->dtype, .combination = (uint8_t)call->combination,
-                     .is_captured = call->is_captured};
+                     .order = (uint8_t)call->order, .is_captured = call->is_captured};
     quern_set_describe(&call->set, call->member->ranks, head->record.members);
 }
 
@@ -122,8 +122,9 @@ void quern_collective_write_record(struct quern_collective_call *call, uint32_t 
 
 static const struct quern_term terms[] = {
     QUERN_TERM(QUERN_TERMS_DTYPE, head_t, dtype), QUERN_TERM(QUERN_TERMS_COMBINATION, head_t, combination),
-    QUERN_TERM(QUERN_TERMS_COUNT, head_t, count), QUERN_TERM(QUERN_TERMS_INPUT_STRIDE, head_t, input_stride),
-    QUERN_TERM(QUERN_TERMS_ROOT, head_t, root), QUERN_TERM(QUERN_TERMS_CAPTURED, head_t, is_captured)};
+    QUERN_TERM(QUERN_TERMS_ORDER, head_t, order), QUERN_TERM(QUERN_TERMS_COUNT, head_t, count),
+    QUERN_TERM(QUERN_TERMS_INPUT_STRIDE, head_t, input_stride), QUERN_TERM(QUERN_TERMS_ROOT, head_t, root),
+    QUERN_TERM(QUERN_TERMS_CAPTURED, head_t, is_captured)};
 const struct quern_terms quern_collective_terms = {terms, sizeof terms / sizeof *terms, sizeof(head_t)};
 
 /* Fetches the first lines of all records at once, since each comes from another core. */

@@ -57,7 +57,7 @@ u32 synchronise(FiberThread &t, u32 id, u32 threads, u32 operation, u32 predicat
 
 void service_barrier(Thread &t, u32 id, u32 threads, u32 line) {
   synchronise(fiber_thread(t), id, threads, reduce_popc, 0, line);
-  fiber_thread(t).fenced_aliases = false;
+  fiber_thread(t).fenced_aliases = fiber_thread(t).fenced_reductions = false;
 }
 
 u32 service_barrier_reduce(Thread &t, u32 id, u32 threads, u32 operation, u32 predicate, u32 line) {

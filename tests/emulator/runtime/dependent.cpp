@@ -34,6 +34,7 @@ void service_wait_for_grid(Thread &thread, u32 line) {
   FiberThread &t = fiber_thread(thread);
   Grid &g = *t.block->grid;
   g.has_waited = true;
+  t.fenced_reductions = false;
   if (!g.awaited) return;
   if (!g.may_go_on) read_sources(*t.block);  // a copy that is issued before the wait may find what is old, too
   while (!g.may_go_on) suspend(t, State::at_grid, line);

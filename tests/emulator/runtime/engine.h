@@ -43,6 +43,7 @@ struct FiberThread : Thread {
   u32 found_open;        // executed so far
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
   bool fenced_aliases;   // by a fence.proxy.alias since its last multimem instruction and its last barrier
+  bool fenced_reductions;  // by a fence.proxy.alias since its last barrier and its wait for the grid before
   bool acquired_alias;   // what it has acquired may be stale at this address: no fence.proxy.alias since
   u64 acquired;          // the address of its last acquire,
   u32 acquires;          // which it has acquired so often in a row, without another look or a barrier between
@@ -168,7 +169,8 @@ struct Grid {
 
 enum class Step { progressed, stuck, idle };
 
-struct Statistics { u64 launches, blocks, switches, early; };  // early: grids that have started before the one before had ended
+// early: grids that have started before the one before had ended; reductions: multimem.ld_reduce
+struct Statistics { u64 launches, blocks, switches, early, reductions; };
 extern Statistics statistics;
 
 void start_grid(Grid *);

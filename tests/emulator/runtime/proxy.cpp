@@ -39,7 +39,7 @@ void take_over(Block &b, u32 first) {
 void service_proxy_fence(Thread &thread, u32 what) {
   FiberThread &t = fiber_thread(thread);
   if (what == fence_alias) {
-    t.fenced_aliases = true, t.acquired_alias = false;
+    t.fenced_aliases = t.fenced_reductions = true, t.acquired_alias = false;
     return;
   }
   for (Mbarrier &m : t.block->mbarriers) m.is_fenced = true;

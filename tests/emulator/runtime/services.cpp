@@ -51,8 +51,18 @@ u64 service_clock(Thread &thread, u32 line) {
   return device_time();
 }
 
-u8 *service_multicast(Thread &t, u64 address, u32 bytes, u32 index, u32 line) {
+// What the switch reads has been stored at ordinary addresses.
+void note_reduction(FiberThread &t, u32 line) {
+  statistics.reductions++;
+  if (!t.fenced_reductions)
+    fail_thread(t, 719, "no fence.proxy.alias between multimem.ld_reduce and the barrier or the grid before it", line);
+}
+
+u8 *service_multicast(Thread &t, u64 address, u32 bytes_and_kind, u32 index, u32 line) {
+  constexpr u32 reads = 1u << 31;  // as in ptx_multimem.py
+  const u32 bytes = bytes_and_kind & ~reads;
   u8 *at = nullptr;
+  if (bytes_and_kind & reads && !index) note_reduction(fiber_thread(t), line);
   fiber_thread(t).block->grid->uses_multicast = true;
   fiber_thread(t).fenced_aliases = false;
   if (address % bytes) fail_thread(t, 716, "misaligned multimem", line);

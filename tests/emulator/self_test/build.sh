@@ -46,6 +46,10 @@ refused 'mbarrier.inval.shared::cluster.b64 [%r1]'
 refused 'mbarrier.frobnicate.shared::cta.b64 [%r1]'
 refused 'cp.async.bulk.global.shared::cta [%r1], [%r1], 16'
 refused 'add.s32 %r1, %r0, %r1'
+refused 'multimem.ld_reduce.relaxed.sys.global.max.f32 %r1, [%r1]'
+refused 'multimem.ld_reduce.relaxed.sys.global.add.v8.f32 {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1}, [%r1]'
+refused 'multimem.ld_reduce.relaxed.sys.global.add.v4.bf16x2 {%r1, %r1, %r1, %r1}, [%r1]'
+refused 'multimem.ld_reduce.relaxed.sys.global.add.acc::f32.v4.f32 {%r1, %r1, %r1, %r1}, [%r1]'
 
 images= rank_images= cluster_images=
 for a in $architectures; do

@@ -139,10 +139,42 @@ KERNEL multicast_reduce(uint32_t *word, uint64_t *wide, uint32_t *sum, int32_t *
   uint32_t s;
   int32_t l;
   uint64_t a;
+  asm volatile("fence.proxy.alias;" ::: "memory");
   asm volatile("multimem.ld_reduce.acquire.sys.global.add.u32 %0, [%1];" : "=r"(s) : "l"(word + threadIdx.x) : "memory");
   asm volatile("multimem.ld_reduce.relaxed.sys.global.min.s32 %0, [%1];" : "=r"(l) : "l"(word + threadIdx.x) : "memory");
   asm volatile("multimem.ld_reduce.weak.global.or.b64 %0, [%1];" : "=l"(a) : "l"(wide + threadIdx.x) : "memory");
   sum[threadIdx.x] = s, least[threadIdx.x] = l, all[threadIdx.x] = a;
+}
+
+// The sums of 16 bytes of each thread, then of 8 and of 4: 7 words.
+KERNEL multicast_sums(const uint32_t *word, uint32_t *sum) {
+  const uint32_t *at = word + 4 * threadIdx.x;
+  uint32_t s[7];
+  asm volatile("fence.proxy.alias;" ::: "memory");
+  asm volatile("multimem.ld_reduce.relaxed.sys.global.add.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(s[0]), "=r"(s[1]), "=r"(s[2]), "=r"(s[3]) : "l"(at) : "memory");
+  asm volatile("multimem.ld_reduce.weak.global.add.v2.f32 {%0, %1}, [%2];" : "=r"(s[4]), "=r"(s[5]) : "l"(at) : "memory");
+  asm volatile("multimem.ld_reduce.acquire.sys.global.add.f32 %0, [%1];" : "=r"(s[6]) : "l"(at) : "memory");
+  for (int i = 0; i < 7; i++) sum[7 * threadIdx.x + i] = s[i];
+}
+
+// Of halves: four words of f16, then four of bf16.
+KERNEL multicast_half_sums(const uint32_t *word, uint32_t *sum) {
+  uint32_t s[8];
+  asm volatile("fence.proxy.alias;" ::: "memory");
+  asm volatile("multimem.ld_reduce.relaxed.sys.global.add.acc::f32.v4.f16x2 {%0, %1, %2, %3}, [%4];"
+               : "=r"(s[0]), "=r"(s[1]), "=r"(s[2]), "=r"(s[3]) : "l"(word) : "memory");
+  asm volatile("multimem.ld_reduce.relaxed.sys.global.add.acc::f32.v4.bf16x2 {%0, %1, %2, %3}, [%4];"
+               : "=r"(s[4]), "=r"(s[5]), "=r"(s[6]), "=r"(s[7]) : "l"(word + 4) : "memory");
+  for (int i = 0; i < 8; i++) sum[i] = s[i];
+}
+
+KERNEL multicast_unfenced_sum(const uint32_t *word, uint32_t *sum, bool too_soon) {
+  uint32_t s;
+  if (too_soon) asm volatile("fence.proxy.alias;" ::: "memory");
+  __syncthreads();
+  asm volatile("multimem.ld_reduce.relaxed.sys.global.add.f32 %0, [%1];" : "=r"(s) : "l"(word) : "memory");
+  *sum = s;
 }
 
 // Arrives everywhere with one instruction, then waits at home.

@@ -552,6 +552,39 @@ static void expect_fenced_aliases(const Multicast &m) {
   FAILS(719, 0);
 }
 
+// The second device's values are the first one's, but for those that are named.
+static void put(const Multicast &m, size_t at, std::vector<uint32_t> both, std::vector<std::pair<size_t, uint32_t>> other) {
+  for (int d = 0; d < 2; d++) {
+    if (d) for (auto &one : other) both[one.first] = one.second;
+    OK(cuMemcpyHtoD_v2(m.own[d] + at, both.data(), 4 * both.size()));
+  }
+}
+
+// 2^-140 and partial sums of such size are 0 in a sum; a NaN has bits of its own.
+static void check_sums(const Multicast &m) {
+  const uint32_t one = 0x3f800000, tiny = 512, nan = 0xffc00001;
+  const size_t at = 16384;
+  Buffer<uint32_t> sum(14), halves(8);
+  use_device(0);
+  put(m, at, {one, one, tiny, 0x80000000, 0x7f800000, 0x7fc00000, one, 0x7f7fffff}, {{1, 0x33800000}, {4, 0xff800000}});
+  OK(launch("multicast_sums", {1, 2}, m.everywhere + block + at, sum.p));
+  const std::vector<uint32_t> expected = {0x40000000, one, 0, 0x80000000, 0x40000000, one, 0x40000000,
+                                          nan, nan, 0x40000000, 0x7f800000, nan, nan, nan};
+  CHECK(sum.get() == expected);
+  put(m, at, {0x3c003c00, 0x7c003c00, 0x7e000001, 0x00007bff, 0x3f803f80, 0x7f803f80, 0x7fc00001, 0x00007f7f},
+      {{0, 0x3c003c01}, {1, 0xfc001400}, {4, 0x3f803f81}, {5, 0xff803b80}});
+  OK(launch("multicast_half_sums", {1, 1}, m.everywhere + block + at, halves.p));
+  const std::vector<uint32_t> of_halves = {0x40004000, 0xfe013c01, 0xfe010002, 0x00007c00, 0x40004000, 0xffc13f80, 0xffc10000,
+                                           0x00007f80};
+  CHECK(halves.get() == of_halves);
+  for (uint32_t too_soon = 0; too_soon < 2; too_soon++) {
+    OK(launch("multicast_unfenced_sum", {1, 1}, m.everywhere + block + at, sum.p, bool(too_soon)));
+    FAILS(719, 0);
+    use_device(0);
+  }
+  sum.p = halves.p = 0;
+}
+
 static void test_multicast() {
   MulticastProp p = {2, 2 * block, 1, 0};
   Multicast m;
@@ -600,6 +633,7 @@ static void test_multicast() {
   FAILS(700, 0);
   sum.p = least.p = all.p = 0;
   expect_fenced_aliases(m);
+  check_sums(m);
   for (int d = 0; d < 2; d++) OK(cuMulticastUnbind(m.handle, d, block, block));
   GIVES(1, cuMulticastUnbind(m.handle, 0, block, block));
   unmap(m.everywhere, 2 * block);

@@ -84,6 +84,9 @@ pub const QUERN_SCALING_MX: quern_scaling = 2;
 pub type quern_combination = c_uint;
 pub const QUERN_COMBINE_SUM: quern_combination = 1;
 pub const QUERN_COMBINE_MAX: quern_combination = 2;
+pub type quern_order = c_uint;
+pub const QUERN_ORDER_RANKS: quern_order = 0;
+pub const QUERN_ORDER_ANY: quern_order = 1;
 pub type quern_log_callback = Option<unsafe extern "C" fn(user: *mut c_void, level: quern_log_level, line: *const c_char)>;
 pub type quern_parallel_for = Option<unsafe extern "C" fn(user: *mut c_void, tasks: i64, task: Option<unsafe extern "C" fn(context: *mut c_void, index: i64)>, context: *mut c_void)>;
 pub type quern_gemm = Option<unsafe extern "C" fn(user: *mut c_void, args: *const quern_gemm_args, stream: *mut c_void) -> quern_status>;
@@ -545,6 +548,7 @@ pub struct quern_collective_args {
     pub multiprocessors: c_int,
     pub timeout: f64,
     pub input_stride: i64,
+    pub order: quern_order,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -762,7 +766,7 @@ macro_rules! for_each_struct {
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
         $call!(quern_ragged_sizes_args: size, metadata_dtype, updates, send_sizes, input_offsets, output_offsets, recv_sizes, input_rows, output_rows);
-        $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout, input_stride);
+        $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout, input_stride, order);
         $call!(quern_group_gather_args: size, group, collective, workspace, workspace_bytes);
         $call!(quern_quantize_chunks_args: size, input_dtype, output_dtype, input, output, ready, ready_value, rows, columns, chunk_rows, order, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, members, member_count, multiprocessors, timeout, scaling, block_scales);
         $call!(quern_device_view: size, rank, ranks, unused, timeout, poison, multicast, peer);
