@@ -1361,11 +1361,12 @@ QUERN_API void quern_quantize_args_init(quern_quantize_args *args);
 QUERN_API quern_status quern_quantize_workspace(const quern_device *device, const quern_quantize_args *args, size_t *bytes);
 
 /*
- * Quantises the tensors as described above.  On a GPU a list of up to 1,024 tensors takes two launches, one with a history, and a
- * longer one as many for each 1,024.  The second launch of a list with a transposed tensor, and the only one of a list in blocks,
- * takes up to 438 tensors.  With a plan it is always two, or one, which a graph can capture.  Bytes moved per 16-bit element: 5, or 3
- * where the tensors fit in the cache, with a history or in blocks; 1 more with both output and transposed.  Thread-safe; calls that
- * run at the same time must not share arrays that they write, or a plan.
+ * Quantises the tensors as described above.  On a GPU a list of up to 1,024 tensors takes two launches, and a longer one as many for
+ * each 1,024, but the first launch with a history takes any number.  The second launch of a list with a transposed tensor, and the
+ * only one of a list in blocks, takes up to 438 tensors.  With a plan it is always two, or one in blocks, which a graph can capture.
+ * Bytes moved per 16-bit element: 5, or 3 where the tensors fit in the cache, with a history or in blocks; 1 more with both output
+ * and transposed.  A history is read and moved once a call: 8 bytes for each of its numbers.  Thread-safe; calls that run at the same
+ * time must not share arrays that they write, or a plan.
  * Errors: 1xxx about the arguments, QUERN_NOT_SUPPORTED, QUERN_NOT_PREPARED, QUERN_NO_KERNEL, QUERN_CUDA_ERROR.
  */
 QUERN_API quern_status quern_quantize(quern_device *device, const quern_quantize_args *args, void *workspace,

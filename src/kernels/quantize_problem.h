@@ -111,16 +111,18 @@ struct quern_quantize_batch {
     const struct quern_quantize_matrix *matrices_of_plan;
     struct quern_quantize_state *states;        /* [list_count]: amax, and cast with a history */
     float *amax;                                /* [list_count]: written by amax, and by cast with a history */
-    float *scale, *scale_inv;                   /* [list_count] each: cast; NULL: not wanted.  A history needs the last scale */
+    float *scale, *scale_inv;                   /* [list_count] each: cast; NULL: not wanted.  With a history the cast reads scale */
     const float *noop;                          /* NULL: none */
     const uint64_t *offset_pointer;             /* NULL: offset */
-    float *history;                             /* cast: [history_length, list_count]; NULL: none */
+    float *history;                             /* [history_length, list_count]; NULL: none */
     int64_t history_length;
     int64_t list_count;                         /* tensors of the whole list */
     float eps;
     int32_t power_of_two;
     int32_t stochastic;
     int32_t in_blocks;                          /* a kernel of matrices; then amax, scale and scale_inv are not used */
+    int32_t prepares;                           /* amax: finds the scales by the history, whose rows it moves, and no amax */
+    float code_limit;                           /* then: the largest code */
     uint32_t seed[2], offset;                   /* as in a piece */
     uint32_t first_place;                       /* index of tensors[0] in the list */
     uint32_t tensor_count;

@@ -47,31 +47,21 @@ static void find(const struct quern_quantize_call *call, int64_t place, int64_t 
     if (count) call->amax->kernel->cpu.any(&piece, first, first + count);
 }
 
-/* The largest amax of a history that can be used; 0: there is none. */
-static float largest_of_history(const struct quern_quantize_call *call, int64_t place) {
-    uint32_t largest = 0, bits;
-    float amax;
-    for (int64_t row = 0; row < call->args.history_length; row++) {
-        memcpy(&bits, &call->args.history[row * call->count + place], sizeof bits);
-        bits = quern_quantize_usable(bits);
-        largest = bits > largest ? bits : largest;
-    }
-    memcpy(&amax, &largest, sizeof amax);
-    return amax;
+static void store_scale(const quern_quantize_args *args, int64_t place, float scale) {
+    if (args->scale) args->scale[place] = scale;
+    if (args->scale_inv) args->scale_inv[place] = 1.0f / scale;
 }
 
-/* The first piece of a tensor stores its scale, while others may read the last one: whichever they find, they keep the same. */
+static float scale_for(const quern_quantize_args *args, float amax) {
+    return quern_quantize_scale(amax, quern_quantize_largest(args->output_dtype), (float)args->eps, args->power_of_two);
+}
+
+/* The first piece of a tensor stores its scale.  With a history it is there. */
 static float scale_of(const struct quern_quantize_call *call, int64_t place, bool stores) {
     const quern_quantize_args *args = &call->args;
-    const float amax = args->history ? largest_of_history(call, place) : args->amax[place];
-    const float largest = quern_quantize_largest(args->output_dtype);
-    float scale = quern_quantize_scale(amax, largest, (float)args->eps, args->power_of_two);
-    if (args->history && amax == 0) {
-        __atomic_load(&args->scale[place], &scale, __ATOMIC_RELAXED);
-        scale = quern_quantize_kept_scale(scale);
-    }
-    if (stores && args->scale) __atomic_store(&args->scale[place], &scale, __ATOMIC_RELAXED);
-    if (stores && args->scale_inv) args->scale_inv[place] = 1.0f / scale;
+    if (args->history) return args->scale[place];
+    const float scale = scale_for(args, args->amax[place]);
+    if (stores) store_scale(args, place, scale);
     return scale;
 }
 
@@ -159,6 +149,29 @@ static bool has_large(const struct quern_quantize_call *call) {
     return false;
 }
 
+/* Raises the amaxes to those of a row of the history that can be used. */
+static void raise_to_row(const struct quern_quantize_call *call, const float *row) {
+    for (int64_t place = 0; place < call->count; place++) {
+        uint32_t bits;
+        float usable;
+        memcpy(&bits, &row[place], sizeof bits);
+        bits = quern_quantize_usable(bits);
+        memcpy(&usable, &bits, sizeof usable);
+        if (usable > call->args.amax[place]) call->args.amax[place] = usable;
+    }
+}
+
+/* The scales by the history, which is read once and not for each piece.  The amaxes are the largest of it meanwhile. */
+static void find_scales(const struct quern_quantize_call *call) {
+    const quern_quantize_args *args = &call->args;
+    for (int64_t row = 0; row < args->history_length; row++) raise_to_row(call, args->history + row * call->count);
+    for (int64_t place = 0; place < call->count; place++) {
+        const float amax = args->amax[place];
+        store_scale(args, place, amax == 0 ? quern_quantize_kept_scale(args->scale[place]) : scale_for(args, amax));
+        args->amax[place] = 0;
+    }
+}
+
 static void put_into_history(const struct quern_quantize_call *call) {
     const size_t row = (size_t)call->count * sizeof(float);
     float *history = call->args.history;
@@ -175,6 +188,7 @@ static void run_matrices(struct quern_quantize_call *call, bool finds) {
 static void run(struct quern_quantize_call *call) {
     const bool finds = call->amax, casts = call->cast;
     if (finds) memset(call->args.amax, 0, (size_t)call->count * sizeof(float));
+    if (casts && call->args.history) find_scales(call);
     if (casts && call->form.has_matrices) {
         run_matrices(call, finds);
     } else if (call->args.history) {

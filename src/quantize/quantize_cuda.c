@@ -1,6 +1,7 @@
 /* Launches a quantisation on a GPU.  Called by quantize.c. */
 #include "quantize/quantize.h"
 
+#include "kernels/quantize_scale.h"
 #include "runtime/cuda_visit.h"
 
 static struct quern_quantize_batch batch_of(const struct quern_quantize_call *call) {
@@ -39,7 +40,7 @@ struct step {
     bool takes_matrices;
 };
 
-/* At most two.  With a history the cast finds the amaxes. */
+/* At most two.  With a history the cast finds the amaxes, behind a launch that finds the scales. */
 static int steps_of(const struct quern_quantize_call *call, struct step *steps) {
     int count = 0;
     if (call->amax && !(call->cast && call->args.history)) steps[count++] = (struct step){call->amax, false};
@@ -103,12 +104,25 @@ static CUresult clear_states(const struct quern_quantize_call *call, const struc
                                   call->stream);
 }
 
+/* The scales of the whole list by its history.  A block for each tensor, though only a warp of it has work. */
+static CUresult launch_history(const struct quern_quantize_call *call, const struct quern_cuda *cuda,
+                               struct quern_quantize_batch *batch) {
+    if (!(call->cast && call->args.history && call->count)) return CUDA_SUCCESS;
+    batch->prepares = 1;
+    batch->code_limit = quern_quantize_largest(call->args.output_dtype);
+    batch->tile_count = call->count;
+    const CUresult error = launch(call, cuda, call->amax, batch);
+    batch->prepares = 0;
+    return error;
+}
+
 static CUresult launch_all(const struct quern_quantize_call *call, const struct quern_cuda *cuda) {
     struct quern_quantize_batch batch = batch_of(call);
     struct step steps[2];
     const int count = steps_of(call, steps);
     const bool together = !call->args.plan && steps[0].takes_matrices == steps[count - 1].takes_matrices;
     CUresult error = clear_states(call, cuda);
+    if (error == CUDA_SUCCESS) error = launch_history(call, cuda, &batch);
     if (together) return error == CUDA_SUCCESS ? launch_list(call, cuda, steps, count, &batch) : error;
     for (int i = 0; i < count && error == CUDA_SUCCESS; i++)
         error = call->args.plan ? launch_plan(call, cuda, &steps[i], &batch) : launch_list(call, cuda, &steps[i], 1, &batch);

@@ -138,14 +138,34 @@ TEST_BENCH(chunks_nccl, a_chunk_is_one_group_and_two_kernels, .kind = RANK_PROCE
     }
 }
 
-/* ---- captures ---- */
+/* ---- graphs ---- */
 
-TEST_BENCH(chunks_nccl, a_captured_stream_is_refused, .kind = RANK_PROCESSES, .count = ONE_RANKS, .hosts = 2, .nccl = "") {
+/* Each launch sets the words to 0 first.  One rank that does not capture the call is told. */
+TEST_BENCH(chunks_nccl, a_graph_is_launched_twice, .kind = RANK_PROCESSES, .count = ONE_RANKS, .hosts = 2, .nccl = "") {
+    for (int in_blocks = 0; in_blocks < 2; in_blocks++) {
+        struct one_chunks one;
+        begin_call(bench, &one, in_blocks);
+        rank_bench_line_up(bench);
+        nccl_begin_capture(&bench->side);
+        cuda_ok(&bench->side, words_set_async((CUdeviceptr)(uintptr_t)one.args.ready, 0, CHUNK_WORDS, bench->side.stream));
+        rank_ok(rank, one_chunks_call(&one));
+        void *graph = nccl_take_graph(&bench->side);
+        for (int launch = 0; launch < 2; launch++) {
+            nccl_launch_graph(&bench->side, graph);
+            rank_bench_wait_for_all(bench);
+            one_chunks_check(&one);
+        }
+        nccl_end_graph(&bench->side, graph);
+    }
+}
+
+TEST_BENCH(chunks_nccl, all_capture_or_none, .kind = RANK_PROCESSES, .count = ONE_RANKS, .hosts = 2, .nccl = "") {
     struct one_chunks one;
     begin_call(bench, &one, false);
-    nccl_begin_capture(&bench->side);
-    rank_refused(rank, one_chunks_call(&one), QUERN_NOT_SUPPORTED, "the stream is being captured");
-    nccl_end_capture(&bench->side);
+    if (rank->rank == 1) nccl_begin_capture(&bench->side);
+    rank_refused(rank, one_chunks_call(&one), QUERN_PEER_MISMATCH,
+                 "the stream is not captured on rank 0 and captured on rank 1: expected the same on all members");
+    if (rank->rank == 1) nccl_end_capture(&bench->side);
     rank_bench_line_up(bench);
     rank_ok(rank, one_chunks_call(&one));
     rank_bench_wait_for_all(bench);

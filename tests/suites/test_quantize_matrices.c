@@ -135,11 +135,11 @@ Test(quantize_matrices, known_traps_of_blocks) {
 
 static int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
 
-/* Blocks take one launch with a plan; transposed matrices two, or one with a history. */
+/* Blocks take one launch with a plan; transposed matrices two.  A history is one launch for the whole list. */
 static int64_t expected_launches(quern_scaling scaling, int64_t tensors, bool planned, bool has_history) {
     const int64_t casts = planned ? 1 : divide_up(tensors, QUERN_QUANTIZE_MATRICES);
-    const int64_t searches = planned ? 1 : divide_up(tensors, QUERN_QUANTIZE_BATCH);
-    return casts + (scaling == QUERN_SCALING_MX || has_history ? 0 : searches);
+    const int64_t searches = planned || has_history ? 1 : divide_up(tensors, QUERN_QUANTIZE_BATCH);
+    return casts + (scaling == QUERN_SCALING_MX ? 0 : searches);
 }
 
 static void check_list(const struct test_device *device, quern_scaling scaling, bool planned, bool has_history) {

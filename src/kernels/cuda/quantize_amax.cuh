@@ -3,6 +3,8 @@
  *
  * It reads 2 or 4 bytes per element for two instructions, so its speed depends on the number of loads in flight.  Its loads let the
  * elements stay in the L2 cache, from which the cast then reads the last ones: it takes the tiles in the reverse order.
+ *
+ * With a history there is nothing to find before the cast, and a launch finds the scales instead.
  */
 #ifndef QUERN_DEVICE_QUANTIZE_AMAX_CUH
 #define QUERN_DEVICE_QUANTIZE_AMAX_CUH
@@ -36,6 +38,10 @@ template <class In> static __device__ __forceinline__ float largest_of_tile(cons
 template <class In> static __device__ __forceinline__ void quantize_amax(const quern_quantize_batch &batch) {
     tensor_share share = {};
     if (is_noop(batch)) {
+        return;
+    }
+    if (batch.prepares) {
+        prepare_scales(batch);
         return;
     }
 #pragma unroll 1

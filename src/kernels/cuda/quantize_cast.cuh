@@ -2,8 +2,8 @@
  * The cast of each tensor of a list to 8 bits.  Included by the cast kernels' source in generated/quantize/ and by
  * chunks_cast.cuh.
  *
- * It moves 3 or 5 bytes per element.  Each warp computes the scale of its tile from the tensor's amax, or from its history; the
- * warp of the first tile stores it.  With a history it also finds the amax, for the history.
+ * It moves 3 or 5 bytes per element.  Each warp computes the scale of its tile from the tensor's amax, and the warp of the first
+ * tile stores it.  With a history the scale is there, and the cast finds the amax, for the history.
  *
  * The tiles are taken from the last to the first, since the last ones are still in the cache if the amax was computed just before.
  */

@@ -8,6 +8,7 @@
 #define QUERN_DEVICE_QUANTIZE_LARGEST_CUH
 
 #include "kernels/cuda/device_memory.cuh"
+#include "kernels/cuda/tiles.cuh"
 #include "kernels/quantize_problem.h"
 #include "kernels/quantize_scale.h"
 
@@ -32,18 +33,10 @@ static __device__ __forceinline__ uint32_t largest_of_warp(uint32_t largest) {
     return largest;
 }
 
-/* By one lane. */
-static __device__ __forceinline__ void put_into_history(const quern_quantize_batch &batch, uint32_t place, float amax) {
-    for (int64_t row = batch.history_length - 1; row > 0; row--) {
-        batch.history[row * batch.list_count + place] = batch.history[(row - 1) * batch.list_count + place];
-    }
-    batch.history[place] = amax;
-}
-
 /*
  * What a warp has found in consecutive tiles of one tensor.  It is handed over when the warp comes to another tensor, so that a
- * large tensor has an atomic operation for each warp and not for each tile.  The last of the tensor's warps stores its amax; by
- * then no warp reads that tensor's part of the history any more.
+ * large tensor has an atomic operation for each warp and not for each tile.  The last of the tensor's warps stores its amax, also
+ * into the history, which has room for it.
  */
 struct tensor_share {
     uint32_t place, all_tiles;
@@ -62,7 +55,7 @@ struct tensor_share {
 
     /* By all lanes. */
     __device__ __forceinline__ void end(const quern_quantize_batch &batch) const {
-        const uint32_t amax = largest_of_warp(__float_as_uint(largest)); /* also: all lanes have read the history */
+        const uint32_t amax = largest_of_warp(__float_as_uint(largest));
         if (tiles && threadIdx.x % 32 == 0) {
             hand_over(batch, amax);
         }
@@ -80,7 +73,7 @@ struct tensor_share {
             state->tiles = 0;
         }
         if (batch.history) {
-            put_into_history(batch, place, __uint_as_float(amax));
+            batch.history[place] = __uint_as_float(amax);
         }
         batch.amax[place] = __uint_as_float(amax);
     }
@@ -88,30 +81,73 @@ struct tensor_share {
 
 /* ---- scales ---- */
 
-/* The largest amax of the history that can be used; 0: there is none. */
-static __device__ __forceinline__ float largest_of_history(const quern_quantize_batch &batch, uint32_t place) {
+/* By one lane. */
+static __device__ __forceinline__ void store_scale(const quern_quantize_batch &batch, uint32_t place, float scale) {
+    if (batch.scale) {
+        batch.scale[place] = scale;
+    }
+    if (batch.scale_inv) {
+        batch.scale_inv[place] = 1.0f / scale;
+    }
+}
+
+/* With a history the launch before has stored it. */
+template <class Out>
+static __device__ __forceinline__ float scale_of_tensor(const quern_quantize_batch &batch, uint32_t place, bool stores) {
+    if (batch.history) {
+        return batch.scale[place];
+    }
+    const float scale = quern_quantize_scale(batch.amax[place], Out::largest, batch.eps, batch.power_of_two);
+    if (threadIdx.x % 32 == 0 && stores) {
+        store_scale(batch, place, scale);
+    }
+    return scale;
+}
+
+/* ---- the history, by a launch before the cast, so that it is read once a tensor ---- */
+
+enum { HISTORY_ROWS = 4 }; /* of a lane at once */
+
+/*
+ * The largest amax of a tensor's history that can be used; 0: there is none.  Each row moves to the next one, and the last one is
+ * forgotten.  The rows are taken from the last to the first: all that are overwritten have been read.
+ */
+static __device__ __forceinline__ float shift_history(const quern_quantize_batch &batch, uint32_t place) {
+    const int64_t length = batch.history_length, step = 32 * HISTORY_ROWS;
+    float *const history = batch.history + place;
     uint32_t largest = 0;
-    for (int64_t row = threadIdx.x % 32; row < batch.history_length; row += 32) {
-        largest = max(largest, quern_quantize_usable(__float_as_uint(batch.history[row * batch.list_count + place])));
+#pragma unroll 1
+    for (int64_t first = (length - 1) / step * step; first >= 0; first -= step) {
+        float amax[HISTORY_ROWS];
+#pragma unroll
+        for (int i = 0; i < HISTORY_ROWS; i++) {
+            const int64_t row = first + 32 * i + threadIdx.x % 32;
+            amax[i] = row < length ? history[row * batch.list_count] : 0.0f;
+            largest = max(largest, quern_quantize_usable(__float_as_uint(amax[i])));
+        }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < HISTORY_ROWS; i++) {
+            const int64_t next = first + 32 * i + threadIdx.x % 32 + 1;
+            if (next < length) {
+                history[next * batch.list_count] = amax[i];
+            }
+        }
     }
     return __uint_as_float(largest_of_warp(largest));
 }
 
-template <class Out>
-static __device__ __forceinline__ float scale_of_tensor(const quern_quantize_batch &batch, uint32_t place, bool stores) {
-    const float amax = batch.history ? largest_of_history(batch, place) : batch.amax[place];
-    const bool keeps = batch.history && amax == 0.0f;
-    const float scale = keeps ? quern_quantize_kept_scale(batch.scale[place])
-                              : quern_quantize_scale(amax, Out::largest, batch.eps, batch.power_of_two);
-    if (threadIdx.x % 32 == 0 && stores) {
-        if (batch.scale) {
-            batch.scale[place] = scale;
-        }
-        if (batch.scale_inv) {
-            batch.scale_inv[place] = 1.0f / scale;
+/* A warp for each tensor of the list. */
+static __device__ __forceinline__ void prepare_scales(const quern_quantize_batch &batch) {
+#pragma unroll 1
+    for (int64_t place = first_tile_of_warp(); place < batch.list_count; place += warps_of_grid()) {
+        const float amax = shift_history(batch, (uint32_t)place);
+        if (threadIdx.x % 32 == 0) {
+            const float scale = amax == 0.0f ? quern_quantize_kept_scale(batch.scale[place])
+                                             : quern_quantize_scale(amax, batch.code_limit, batch.eps, batch.power_of_two);
+            store_scale(batch, (uint32_t)place, scale);
         }
     }
-    return scale;
 }
 
 #endif
