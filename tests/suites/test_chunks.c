@@ -88,11 +88,19 @@ static void close_call(struct rank *rank, struct one_chunks *call) { rank_ok(ran
 
 /* ---- the order of the chunks ---- */
 
-/* What a hook sees of this rank's own words, after each task. */
+/* What a hook sees of this rank's own words and output, after each task, which is a chunk. */
 struct seen_order {
     const uint32_t *words;
-    int chunks[CHUNKS], count;
+    const unsigned char *output;
+    int chunks[CHUNKS], count, early;  /* early: bytes of chunks whose words have not come */
 };
+
+static void count_early(struct seen_order *seen) {
+    for (int i = 0; i < CHUNKS_ROWS * CHUNKS_COLUMNS; i++) {
+        const bool has_come = seen->words[i / (CHUNK_ROWS * CHUNKS_COLUMNS)] == CHUNKS_VALUE;
+        seen->early += !has_come && seen->output[i] != CHUNKS_UNTOUCHED;
+    }
+}
 
 static void see_words(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
     struct seen_order *seen = user;
@@ -102,11 +110,12 @@ static void see_words(void *user, int64_t tasks, void (*task)(void *context, int
         task(context, i);
         for (int c = 0; c < CHUNKS; c++)
             if (!before[c] && seen->words[c] == CHUNKS_VALUE && seen->count < CHUNKS) seen->chunks[seen->count++] = c;
+        count_early(seen);
     }
 }
 
-TEST_CALL(chunks, chunks_are_sent_in_the_order_of_the_arguments, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
-    struct seen_order seen = {.count = 0};
+static void send_in_order(struct rank *rank, struct one_chunks *call) {
+    struct seen_order seen = {.output = call->bench->image[POOL_SYMMETRIC] + rank->rank * CHUNKS_ROWS * CHUNKS_COLUMNS};
     for (int i = 0; i < CHUNKS; i++) call->order[i] = (5 * i + rank->rank) % CHUNKS;
     seen.words = one_chunks_words(call) + rank->rank * CHUNKS;
     rank_ok(rank, quern_set_threads(rank->device, 2, see_words, &seen));
@@ -115,6 +124,16 @@ TEST_CALL(chunks, chunks_are_sent_in_the_order_of_the_arguments, .kind = RANK_PR
     for (int i = 0; i < CHUNKS; i++)
         rank_check(rank, seen.count == CHUNKS && seen.chunks[i] == call->order[i],
                    "chunk %d of %d was sent at place %d of the order", seen.chunks[i], seen.count, i);
+    rank_check(rank, !seen.early, "%d bytes were written with another chunk", seen.early);
+}
+
+TEST_CALL(chunks, chunks_are_sent_in_the_order_of_the_arguments, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
+    send_in_order(rank, call);
+}
+
+TEST_CALL(chunks, chunks_in_blocks_are_sent_in_the_order_of_the_arguments, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
+    one_chunks_scale_blocks(call);
+    send_in_order(rank, call);
 }
 
 /* ---- preparation ---- */

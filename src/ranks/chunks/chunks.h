@@ -91,6 +91,16 @@ quern_status quern_chunks_fill_rest(struct quern_chunks_call *call, void *worksp
 /* ready_value, or the value of a wait: a word is 0 before the first call, and ~value says that a call has failed. */
 quern_status quern_chunks_check_value(const quern_device *device, const char *name, uint32_t value);
 
+/* ---- chunks_copy.c ---- */
+
+struct quern_chunks_work;
+
+/*
+ * `all` are the parts of all places, and `own` has what belongs into their bytes [first, end).  Copies it to all of them, but to
+ * where it is.
+ */
+void quern_chunks_copy(const struct quern_chunks_work *work, char *const *all, const char *own, int64_t first, int64_t end);
+
 /* ---- chunks_cuda.c: the quantised chunks of GPU ranks of one host, for cuda_transport.c ---- */
 
 extern const struct quern_chunks_transport quern_cuda_chunks;
@@ -221,9 +231,6 @@ float quern_chunks_find_amax(const struct quern_chunks_call *call);
 
 /* Casts and sends all chunks.  The rows of outputs and words are filled in.  False: the group has been poisoned meanwhile. */
 bool quern_chunks_send(struct quern_chunks_work *work);
-
-/* Copies bytes [first, end) of `own`, of this rank, to the same places of all others. */
-void quern_chunks_copy(const struct quern_chunks_work *work, char *const *all, const char *own, int64_t first, int64_t end);
 
 /* ---- chunks_work_blocks.c: the same for blocks with scales of their own ---- */
 

@@ -44,12 +44,6 @@ static void fence(void) {
 #endif
 }
 
-void quern_chunks_copy(const struct quern_chunks_work *work, char *const *all, const char *own, int64_t first, int64_t end) {
-    for (int i = 0; i < work->call->places; i++)
-        if (all[i] + first != own)
-            work->call->move->kernel->cpu.ragged_all_to_all(all[i] + first, own, end - first, work->is_streaming);
-}
-
 /* Elements [first, end) of the input, as codes to output[first] and on; first is a multiple of GROUP. */
 static void cast(const struct quern_chunks_work *work, void *output, int64_t first, int64_t end) {
     const quern_quantize_chunks_args *args = &work->call->args;
