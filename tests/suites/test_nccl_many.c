@@ -9,7 +9,8 @@
 
 enum { RANKS = 130, HOSTS = 2 };
 
-#define MANY .kind = RANK_THREADS, .count = RANKS, .hosts = HOSTS, .nccl = "", .operations = QUERN_BARRIER | QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL
+#define MANY .kind = RANK_THREADS, .count = RANKS, .hosts = HOSTS, .nccl = "", \
+             .operations = QUERN_BARRIER | QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL
 
 static uint32_t value_of(int rank) { return 1000 + 7 * (uint32_t)rank; }
 
@@ -78,11 +79,14 @@ static void exchange(struct nccl_side *side) {
     nccl_release(side, output);
 }
 
-/* Large and small in turns, so that the order of a sum shows: in place, and the ranks beyond 128 have their own inputs there, too. */
-static float input_of(int rank, int element) { return (rank % 3 ? 1.0f : 1e8f) * (rank % 2 ? 1.0f : -1.0f) + (float)(rank * element); }
+/* Large and small in turns, so that the order of a sum shows. */
+static float input_of(int rank, int element) {
+    return (rank % 3 ? 1.0f : 1e8f) * (rank % 2 ? 1.0f : -1.0f) + (float)(rank * element);
+}
 
 enum { ELEMENTS = 67 };
 
+/* In place the ranks beyond 128 have their own inputs in the output. */
 static void sum_of_all(struct nccl_side *side, bool in_place) {
     struct rank *rank = side->rank;
     float mine[ELEMENTS], seen[ELEMENTS];

@@ -10,8 +10,8 @@ int64_t quern_nccl_cut(const struct quern_collective_call *call, int index, int 
 }
 
 /*
- * The sources from `first` on, of which a launch has up to QUERN_RANK_LIMIT, and before them the result of the launch before.  It is
- * told that it is alone in a group: it reads and writes memory of this rank only, and waits for nobody.  Returns the next source.
+ * The sources from `first` on, of which a launch has up to QUERN_RANK_LIMIT, and before them the result of the launch before.  It
+ * is told that it is alone in a group: it reads and writes memory of this rank only, and waits for nobody.  Returns the next one.
  */
 static int describe_launch(const struct quern_collective_call *call, const struct quern_nccl_sum *sum, int first,
                            struct quern_collective_problem *problem) {

@@ -161,7 +161,8 @@ static quern_status make_all(struct quern_membership *const *members, int count,
 static void abandon_pad(const struct quern_membership *member) {
     struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
     if (!rank || !rank->multicast_pad) return;
-    quern_symmetric_abandon_multicast(member, (void *)(uintptr_t)rank->pad[member->rank]);
+    const void *pad = (const void *)(uintptr_t)rank->pad[member->rank];
+    quern_symmetric_abandon_multicast(quern_symmetric_range_at(member->symmetric, pad)->memory);
     rank->multicast_pad = 0;
 }
 

@@ -138,7 +138,7 @@ void quern_symmetric_tell_frees(const struct quern_membership *member, uint64_t 
 void quern_symmetric_hear_frees(const struct quern_membership *member, int rank, const uint64_t freed[QUERN_TOLD_FREES]);
 
 /* No rank has used the multicast address of this memory, nor will one: it can be unbound. */
-void quern_symmetric_abandon_multicast(const struct quern_membership *member, const void *pointer);
+void quern_symmetric_abandon_multicast(struct quern_symmetric_memory *memory);
 
 /* A rank no longer recognises the freed addresses. */
 void quern_symmetric_unrefer(struct quern_symmetric_memory *memory);

@@ -109,11 +109,9 @@ void quern_symmetric_hear_frees(const struct quern_membership *member, int rank,
     pthread_mutex_unlock(&memories.lock);
 }
 
-void quern_symmetric_abandon_multicast(const struct quern_membership *member, const void *pointer) {
-    const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
-    if (!range) return;
+void quern_symmetric_abandon_multicast(struct quern_symmetric_memory *memory) {
     pthread_mutex_lock(&memories.lock);
-    range->memory->multicast = NULL;
+    memory->multicast = NULL;
     pthread_mutex_unlock(&memories.lock);
 }
 
