@@ -111,7 +111,7 @@ struct quern_quantize_batch {
     const struct quern_quantize_matrix *matrices_of_plan;
     struct quern_quantize_state *states;        /* [list_count]: amax, and cast with a history */
     float *amax;                                /* [list_count]: written by amax, and by cast with a history */
-    float *scale, *scale_inv;                   /* [list_count] each: cast; NULL: not wanted.  With a history the cast reads scale */
+    float *scale, *scale_inv;                   /* [list_count] each: cast; NULL: not wanted.  With a history it reads scale */
     const float *noop;                          /* NULL: none */
     const uint64_t *offset_pointer;             /* NULL: offset */
     float *history;                             /* [history_length, list_count]; NULL: none */

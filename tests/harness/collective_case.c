@@ -295,7 +295,8 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
 quern_status collective_call(const struct rank_bench *bench, enum collective_operation operation,
                              const quern_collective_args *args, size_t workspace_bytes) {
     rank_bench_begin_graph(bench);
-    const quern_status status = collective_functions[operation](bench->group, args, bench->workspace, workspace_bytes, bench->stream);
+    const quern_status status = collective_functions[operation](bench->group, args, bench->workspace, workspace_bytes,
+                                                                bench->stream);
     rank_bench_run_graph(bench);
     return status;
 }

@@ -1,6 +1,6 @@
 /*
- * Barriers, collectives, plans and transfers of GPU ranks of several hosts in CUDA graphs, over the stand-in for NCCL: their bits, the
- * bounds of launches that the library does not see, and the end of a group whose calls graphs have.
+ * Barriers, collectives, plans and transfers of GPU ranks of several hosts in CUDA graphs, over the stand-in for NCCL: their bits,
+ * the bounds of launches that the library does not see, and the end of a group whose calls graphs have.
  *
  * Runs on: one emulated.
  */
@@ -113,7 +113,8 @@ static quern_status fail_in_a_graph(struct rank *rank) {
     struct rank_bench bench;
     quern_status status;
     rank_bench_open(&bench, rank, RANK_LIMIT, BENCH_POOL);
-    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = 1000, .input = bench.pool[0], .output = bench.pool[1]);
+    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = 1000, .input = bench.pool[0],
+                                                 .output = bench.pool[1]);
     args.timeout = failure->limit;
     nccl_begin_capture(&bench.side);
     rank_ok(rank, collective_call(&bench, COLLECTIVE_ALL_REDUCE, &args, BENCH_POOL));

@@ -252,8 +252,8 @@ static void scale_inputs(struct quantize_case *q, double factor) {
 }
 
 /*
- * Windows of one, three and 300 calls over seven, whose inputs grow and shrink.  Once another rank has seen more, and once NaN.  Each row
- * of the long window has other values; its largest is in a row that a warp reads in its first turn of three.
+ * Windows of one, three and 300 calls over seven, whose inputs grow and shrink.  Once another rank has seen more, and once NaN.
+ * Each row of the long window has other values; its largest is in a row that a warp reads in its first turn of three.
  */
 TEST_QUANTIZE_TYPES(quantize, a_history_delays_the_scale) {
     static const double factors[] = {1, 8, 0.125, 0.125, 0.5, 4, 4};

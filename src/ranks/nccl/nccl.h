@@ -91,9 +91,6 @@ struct quern_nccl_wait {
     bool is_replay;                       /* of a call in a graph, which has no number */
 };
 
-/* Sleeps between two looks at what others do; longer after a longer wait. */
-void quern_nccl_nap(int64_t waited);
-
 /* Nanoseconds; a limit beyond all times is none. */
 int64_t quern_nccl_limit(double seconds);
 
@@ -112,6 +109,9 @@ quern_status quern_nccl_poison(const struct quern_nccl_rank *rank, ncclResult_t 
  * group, unless it is poisoned already.  Returns the status, with the same detail.
  */
 quern_status quern_nccl_fail_inside(const struct quern_membership *member, quern_status status);
+
+/* ncclCommAbort, which returns only when no graph has work of the communicator: while graphs have some, on a thread of its own. */
+void quern_nccl_abort_comm(const struct quern_nccl_rank *rank, ncclComm_t comm);
 
 /* Ends the communicator, with the lock held: what runs in it ends too.  Does not wait for graphs that have work of it. */
 void quern_nccl_abort(struct quern_nccl_rank *rank);
@@ -180,7 +180,7 @@ struct quern_nccl_pair {
     struct quern_nccl_comm comm;
     enum quern_nccl_phase phase;
     CUstream stream;
-    CUstream branch;                     /* for graphs: beside the engine's stream while that is captured.  NULL: not needed so far */
+    CUstream branch;                     /* for graphs: beside the engine's stream while that is captured.  NULL: none so far */
     CUstream target;                     /* of what is under way: one of these two */
     CUstream origin;                     /* of the latter: the engine's stream */
     struct quern_nccl_captured *captured;  /* the latter; NULL: the former */
@@ -209,8 +209,8 @@ quern_status quern_nccl_let_pair_wait(struct quern_nccl_pair *pair, CUevent even
 void quern_nccl_send_pair(struct quern_nccl_pair *pair, const struct quern_nccl_item *items, int64_t count);
 
 /*
- * The same into the graph of a stream, behind this event and beside what else is: it is READY when the graph has the list.  A launch
- * waits for the other rank as long as the timeout.
+ * The same into the graph of a stream, behind this event and beside what else is: it is READY when the graph has the list.  A
+ * launch waits for the other rank as long as the timeout.
  */
 struct quern_nccl_place {
     CUstream stream;
@@ -287,7 +287,9 @@ quern_status quern_nccl_make_captures(struct quern_nccl_rank *rank);
 void quern_nccl_free_captures(struct quern_nccl_rank *rank);
 
 /* How many calls graphs have. */
-int quern_nccl_count_captured(const struct quern_nccl_rank *rank);
+static inline int quern_nccl_count_captured(const struct quern_nccl_rank *rank) {
+    return rank->captures ? __atomic_load_n(&rank->captures->kept, __ATOMIC_ACQUIRE) : 0;
+}
 
 /* The graph into which the stream is captured; NULL: it is not. */
 quern_status quern_nccl_find_graph(const struct quern_membership *member, CUstream stream, CUgraph *graph);
@@ -296,8 +298,8 @@ quern_status quern_nccl_find_graph(const struct quern_membership *member, CUstre
 quern_status quern_nccl_check_capture(const struct quern_membership *member);
 
 /*
- * An operation that lives as long as the graph, and all that is made of it; what it is comes from `like`.  With the lock of the rank;
- * of a pair with its lock, too.
+ * An operation like this one that lives as long as the graph, and all that is made of it.  With the lock of the rank; of a pair
+ * with its lock, too.
  */
 quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, struct quern_nccl_pair *pair,
                                 const struct quern_nccl_operation *like, struct quern_nccl_captured **captured);
@@ -310,9 +312,6 @@ quern_status quern_nccl_look_at_captured(struct quern_nccl_rank *rank, bool *any
 
 /* Before the end of a group.  QUERN_INVALID_ARGUMENT: graphs still have calls of it. */
 quern_status quern_nccl_await_graphs(const struct quern_membership *member);
-
-/* ncclCommAbort, which returns only when no graph has work of the communicator: while graphs have some, on a thread of its own. */
-void quern_nccl_abort_comm(const struct quern_nccl_rank *rank, ncclComm_t comm);
 
 /* ---- nccl_watch.c: the thread that bounds what a rank has enqueued over NCCL ---- */
 

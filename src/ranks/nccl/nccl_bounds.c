@@ -1,7 +1,12 @@
 /* The bounds of waits in NCCL.  Called by the thread that enqueues and by the watcher, with the lock of the rank. */
+#define _GNU_SOURCE
 #include "ranks/nccl/nccl.h"
 
+#include <dlfcn.h>
+#include <stdlib.h>
+
 #include "os/clock.h"
+#include "os/thread.h"
 #include "ranks/describe.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
@@ -93,6 +98,45 @@ quern_status quern_nccl_ask(const struct quern_nccl_rank *rank, const char *what
     *is_ready = result == ncclSuccess && state == ncclSuccess;
     if (*is_ready || (result == ncclSuccess && state == ncclInProgress)) return QUERN_OK;
     return quern_nccl_poison(rank, result == ncclSuccess ? state : result, what);
+}
+
+/* ---- the abort ---- */
+
+struct abortion {
+    const struct quern_nccl *nccl;
+    ncclComm_t comm;
+};
+
+static void *run_abort(void *user) {
+    struct abortion abortion = *(struct abortion *)user;
+    free(user);
+    abortion.nccl->abort(abortion.comm);
+    return NULL;
+}
+
+/* A thread that may still be in NCCL at dlclose returns here. */
+static void stay_loaded(void) {
+    Dl_info info;
+    if (dladdr((void *)&quern_nccl_open, &info)) dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* False: there is no thread. */
+static bool abort_beside(const struct quern_nccl *nccl, ncclComm_t comm) {
+    struct abortion *abortion = malloc(sizeof *abortion);
+    pthread_t thread;
+    if (!abortion) return false;
+    *abortion = (struct abortion){nccl, comm};
+    stay_loaded();
+    if (quern_start_thread(&thread, run_abort, abortion)) {
+        free(abortion);
+        return false;
+    }
+    pthread_detach(thread);
+    return true;
+}
+
+void quern_nccl_abort_comm(const struct quern_nccl_rank *rank, ncclComm_t comm) {
+    if (!quern_nccl_count_captured(rank) || !abort_beside(rank->nccl, comm)) rank->nccl->abort(comm);
 }
 
 void quern_nccl_abort(struct quern_nccl_rank *rank) {

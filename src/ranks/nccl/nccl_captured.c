@@ -1,23 +1,20 @@
 /*
  * The operations of NCCL in graphs.  The library does not see that a graph is launched, so a kernel before and one behind each
- * operation count in pinned memory: the number is odd while the operation runs.  The watcher reads the numbers and bounds the waits.
- * Called where operations are enqueued (nccl_rank.c, nccl_pair.c), by the watcher, and at the end of a group.
+ * operation count in pinned memory: the number is odd while the operation runs.  The watcher reads the numbers and bounds the
+ * waits.  Called where operations are enqueued (nccl_rank.c, nccl_pair.c), by the watcher, and at the end of a group.
  *
- * A graph keeps its operations by user objects of CUDA, as NCCL keeps its communicator: ncclCommAbort and ncclCommDestroy return when
- * no graph has work of the communicator any more.
+ * A graph keeps its operations by user objects of CUDA, as NCCL keeps its communicator: ncclCommAbort and ncclCommDestroy return
+ * when no graph has work of the communicator any more.
  */
 #define _GNU_SOURCE
 #include "ranks/nccl/nccl.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "kernels/collective_problem.h"
 #include "os/clock.h"
-#include "os/thread.h"
 #include "ranks/poison.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
@@ -51,10 +48,6 @@ quern_status quern_nccl_make_captures(struct quern_nccl_rank *rank) {
     all->numbers = numbers;
     const CUresult error = pin(all);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuMemHostRegister of numbers of a rank");
-}
-
-int quern_nccl_count_captured(const struct quern_nccl_rank *rank) {
-    return rank->captures ? __atomic_load_n(&rank->captures->kept, __ATOMIC_ACQUIRE) : 0;
 }
 
 /* What graphs still write stays. */
@@ -180,46 +173,9 @@ quern_status quern_nccl_look_at_captured(struct quern_nccl_rank *rank, bool *any
 quern_status quern_nccl_await_graphs(const struct quern_membership *member) {
     const struct quern_nccl_rank *rank = quern_nccl_rank_of(member);
     const int64_t until = quern_now() + LAST_WAIT;
-    while (quern_nccl_count_captured(rank) && quern_now() < until) quern_nccl_nap(LAST_WAIT / 1000);
+    while (quern_nccl_count_captured(rank) && quern_now() < until) nanosleep(&(struct timespec){.tv_nsec = LAST_WAIT / 1000}, NULL);
     const int count = quern_nccl_count_captured(rank);
     if (!count) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: graphs have %d calls of the group over NCCL: expected the end of "
-                      "these graphs first (cuGraphExecDestroy, cuGraphDestroy)", member->label, count);
-}
-
-struct abortion {
-    const struct quern_nccl *nccl;
-    ncclComm_t comm;
-};
-
-static void *run_abort(void *user) {
-    struct abortion abortion = *(struct abortion *)user;
-    free(user);
-    abortion.nccl->abort(abortion.comm);
-    return NULL;
-}
-
-/* A thread that may still be in NCCL at dlclose returns here. */
-static void stay_loaded(void) {
-    Dl_info info;
-    if (dladdr((void *)&quern_nccl_open, &info)) dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
-/* False: there is no thread. */
-static bool abort_beside(const struct quern_nccl *nccl, ncclComm_t comm) {
-    struct abortion *abortion = malloc(sizeof *abortion);
-    pthread_t thread;
-    if (!abortion) return false;
-    *abortion = (struct abortion){nccl, comm};
-    stay_loaded();
-    if (quern_start_thread(&thread, run_abort, abortion)) {
-        free(abortion);
-        return false;
-    }
-    pthread_detach(thread);
-    return true;
-}
-
-void quern_nccl_abort_comm(const struct quern_nccl_rank *rank, ncclComm_t comm) {
-    if (!quern_nccl_count_captured(rank) || !abort_beside(rank->nccl, comm)) rank->nccl->abort(comm);
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: graphs have %d calls of the group over NCCL: expected the "
+                      "end of these graphs first (cuGraphExecDestroy, cuGraphDestroy)", member->label, count);
 }

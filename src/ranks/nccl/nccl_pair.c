@@ -268,7 +268,7 @@ void quern_nccl_send_pair(struct quern_nccl_pair *pair, const struct quern_nccl_
     quern_nccl_ask_pair(pair);
 }
 
-/* A branch of the graph for each pair: the pairs of a rank must not wait for each other, whose order is another one on each rank. */
+/* A branch of the graph for each pair: their order is another one on each rank, so no pair of a rank may wait for another one. */
 static CUresult begin_branch(struct quern_nccl_pair *pair, const struct quern_nccl_place *place) {
     const struct quern_cuda *cuda = quern_cuda_rank_of(pair->rank->member)->cuda;
     CUresult error = pair->branch ? CUDA_SUCCESS : make_stream(cuda, &pair->branch);

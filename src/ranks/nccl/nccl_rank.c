@@ -63,7 +63,7 @@ quern_status quern_nccl_make_rank(struct quern_membership *member) {
 
 /* ---- calls in progress, under the lock ---- */
 
-void quern_nccl_nap(int64_t waited) {
+static void nap(int64_t waited) {
     const int64_t wanted = waited / 8 + 10000;
     nanosleep(&(struct timespec){.tv_nsec = wanted < LONGEST_NAP ? wanted : LONGEST_NAP}, NULL);
 }
@@ -78,7 +78,7 @@ static quern_status await(struct quern_nccl_rank *rank, const struct quern_nccl_
         if (status == QUERN_OK) status = quern_nccl_check_gone(rank->member, wait);
         if (status == QUERN_OK) status = quern_nccl_check_limit(rank->member, wait, now);
         if (status != QUERN_OK) return status;
-        if (asked >= ASKED_AT_ONCE) quern_nccl_nap(now - wait->began);
+        if (asked >= ASKED_AT_ONCE) nap(now - wait->began);
     }
 }
 
@@ -126,7 +126,7 @@ static quern_status take_room(struct quern_nccl_rank *rank, bool needs_room) {
         if (status == QUERN_OK && (!needs_room || rank->next - rank->first < QUERN_NCCL_PENDING)) return QUERN_OK;
         pthread_mutex_unlock(&rank->lock);
         if (status != QUERN_OK) return status;
-        quern_nccl_nap(quern_now() - began);
+        nap(quern_now() - began);
     }
 }
 
@@ -212,7 +212,7 @@ static void end_communicator(struct quern_nccl_rank *rank) {
     while ((state == ncclSuccess || state == ncclInProgress) && !is_ready && quern_now() - began < limit) {
         if (rank->nccl->async_error(rank->comm, &state) != ncclSuccess) break;
         is_ready = state == ncclSuccess;
-        if (!is_ready) quern_nccl_nap(quern_now() - began);
+        if (!is_ready) nap(quern_now() - began);
     }
     if (is_ready) rank->nccl->destroy(rank->comm);
     else rank->nccl->abort(rank->comm);

@@ -177,8 +177,8 @@ static void check(struct quern_transfer_pair *pair) {
     struct quern_transfer_data *transfer = pair->transfer;
     const int rank = transfer->member->rank, peer = pair->conn->peer;
     if (!is_started(pair) || pair->other_round != transfer->round || pair->other_captures == transfer->is_captured) return;
-    quern_transfer_fail(transfer, QUERN_PEER_MISMATCH, "rank %d starts the transfer on a stream that is being captured, and rank %d "
-                        "on one that is not", transfer->is_captured ? rank : peer, transfer->is_captured ? peer : rank);
+    quern_transfer_fail(transfer, QUERN_PEER_MISMATCH, "rank %d starts the transfer on a stream that is being captured, and rank "
+                        "%d on one that is not", transfer->is_captured ? rank : peer, transfer->is_captured ? peer : rank);
 }
 
 /* The one with the lowest key, and with it those that both ranks have started in the same batches. */
