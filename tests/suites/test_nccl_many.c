@@ -1,15 +1,17 @@
 /*
- * Groups of more than 128 GPUs of several hosts, over the stand-in for NCCL: every call, and the sums that are refused.
+ * Groups of more than 128 GPUs of several hosts, over the stand-in for NCCL, since a fabric serves no more: every call, and the
+ * sums that are refused.
  *
  * Runs on: one emulated.
  */
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/nccl_side.h"
+#include "ranks/membership.h"
 
 enum { RANKS = 130, HOSTS = 2 };
 
-#define MANY .kind = RANK_THREADS, .count = RANKS, .hosts = HOSTS, .nccl = "", \
+#define MANY .kind = RANK_THREADS, .count = RANKS, .hosts = HOSTS, .nccl = "", .fabric = "one", \
              .operations = QUERN_BARRIER | QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL
 
 static uint32_t value_of(int rank) { return 1000 + 7 * (uint32_t)rank; }
@@ -131,6 +133,7 @@ static void reduce_16_bits(struct nccl_side *side) {
 }
 
 TEST_SIDE(nccl_many, every_call, MANY) {
+    rank_check(rank, !strcmp(rank_member_of(rank, side->group)->transport->name, "NCCL"), "another transport");
     meet(side);
     gather(side);
     broadcast(side);
