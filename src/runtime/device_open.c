@@ -41,6 +41,15 @@ static void open_cpu(quern_device *device) {
     quern_on_unload(QUERN_UNLOAD_DEVICES, close_forgotten);
 }
 
+/* Older drivers do not know the attribute. */
+static quern_status read_fabric(quern_device *device, const struct quern_cuda *cuda) {
+    const int attribute = CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED;
+    const CUresult error = cuda->device_attribute(&device->has_fabric, attribute, device->cuda_device);
+    if (error == CUDA_SUCCESS) return QUERN_OK;
+    device->has_fabric = 0;
+    return error == CUDA_ERROR_INVALID_VALUE ? QUERN_OK : quern_cuda_fail(device, error, "cuDeviceGetAttribute");
+}
+
 static quern_status read_attributes(quern_device *device, const struct quern_cuda *cuda) {
     int major = 0, minor = 0, shared = 0;
     const struct {
@@ -57,11 +66,9 @@ static quern_status read_attributes(quern_device *device, const struct quern_cud
         CUresult error = cuda->device_attribute(wanted[i].value, wanted[i].attribute, device->cuda_device);
         if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGetAttribute");
     }
-    const int fabric = CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED;  /* which older drivers do not know */
-    if (cuda->device_attribute(&device->has_fabric, fabric, device->cuda_device) != CUDA_SUCCESS) device->has_fabric = 0;
     device->compute_capability = 10 * major + minor;
     device->shared_bytes = shared;
-    return QUERN_OK;
+    return read_fabric(device, cuda);
 }
 
 /* The driver has all functions, but it may be too old for the images that this library has for the device. */

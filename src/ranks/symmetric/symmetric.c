@@ -520,7 +520,7 @@ quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int r
     if (status != QUERN_OK) return status;
     if (rank < 0 || rank >= member->ranks)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank is %d: expected 0 to %d", rank, member->ranks - 1);
-    if (member->roster->peer[rank].is_elsewhere && !place.peer[rank])
+    if (member->roster->peer[rank].is_elsewhere && !member->transport->reaches_hosts)
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: rank %d is of another host, whose memory has no address here",
                           member->label, rank);
     if (place.offset > place.peer_bytes[rank] || (place.offset && place.offset == place.peer_bytes[rank]))
