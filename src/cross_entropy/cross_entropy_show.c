@@ -13,6 +13,7 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     const quern_cross_entropy_args *args = &call->args;
     const struct quern_element logits = quern_element_of(args->logits_dtype), labels = quern_element_of(args->labels_dtype);
     const int64_t rows = args->rows, sums = args->reduction == QUERN_REDUCTION_NONE ? rows : 1;
+    const int64_t one = rows > 0;  /* number for all rows */
     const int64_t of_loss = args->grad_loss_stride, of_log_prob = args->grad_log_prob_stride;
     const int64_t of_entropy = args->grad_entropy_stride;
     const int64_t report = sizeof *args->report / sizeof(int64_t), stats = sizeof(quern_row_stats);
@@ -39,9 +40,9 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         {"logits", "ii-i-", args->logits, logits, rows, args->vocab, args->logits_stride},
         {"labels", "iiii-", args->labels, labels, QUERN_NO_ROWS, rows, rows},
         {"class_weights", "ii-i-", args->class_weights, quern_float_element, QUERN_NO_ROWS, args->vocab, args->vocab},
-        {"grad_loss", "i--ii", args->grad_loss, quern_float_element, of_loss ? rows : 1, 1, of_loss},
-        {"grad_log_prob", "i--i-", args->grad_log_prob, quern_float_element, of_log_prob ? rows : 1, 1, of_log_prob},
-        {"grad_entropy", "i--i-", args->grad_entropy, quern_float_element, of_entropy ? rows : 1, 1, of_entropy},
+        {"grad_loss", "i--ii", args->grad_loss, quern_float_element, of_loss ? rows : one, 1, of_loss},
+        {"grad_log_prob", "i--i-", args->grad_log_prob, quern_float_element, of_log_prob ? rows : one, 1, of_log_prob},
+        {"grad_entropy", "i--i-", args->grad_entropy, quern_float_element, of_entropy ? rows : one, 1, of_entropy},
         {"inverse_temperatures", "ii-i-", args->inverse_temperatures, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"shards", "--i--", call->shards, quern_byte_element, call->shard_count * rows, stats, stats},
         {"stats", "oooi-", args->stats, quern_byte_element, rows, stats, stats},
@@ -59,7 +60,7 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         {"given_ids", given_ids, args->given_ids, quern_int64_element, rows, given_count, given_count},
         {"given_log_probs", given, args->given_log_probs, quern_float_element, rows, given_count, given_count},
         {"target_probs", targets, args->target_probs, quern_float_element, rows, given_count, given_count},
-        {"grad_divergence", "i--i-", args->grad_divergence, quern_float_element, of_divergence ? rows : 1, 1, of_divergence},
+        {"grad_divergence", "i--i-", args->grad_divergence, quern_float_element, of_divergence ? rows : one, 1, of_divergence},
         {"divergence", is_soft ? "o----" : "o-o--", args->divergence, quern_float_element, QUERN_NO_ROWS, rows, rows},
         {"top_ids", top, args->top_ids, quern_int64_element, rows, top_k, top_k},
         {"top_log_probs", top, args->top_log_probs, quern_float_element, rows, top_k, top_k},

@@ -1,7 +1,6 @@
 /* Makes random collectives, their memory and the expected results.  collective_case.h documents the functions. */
 #include "harness/collective_case.h"
 
-#include "harness/cuda.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
 
@@ -263,7 +262,7 @@ static void accept_sums(const struct collective_case *c, struct rank_bench *benc
 }
 
 /* How often the switch of GPUs of one host has added so far; -1: nothing counts. */
-static long long switch_sums(const struct rank_bench *bench) { return bench->rank->shares_thread ? cuda_reductions() : 0; }
+static long long switch_sums(const struct rank_bench *bench) { return bench->reductions ? bench->reductions() : 0; }
 
 static bool switch_may_have_added(const struct collective_case *c, const struct rank_bench *bench, long long before) {
     if (before >= 0) return switch_sums(bench) != before;

@@ -34,7 +34,8 @@ void gpu_bench_open(struct gpu_bench *bench, struct gpu_group *group, size_t poo
         bench->rank[rank] = (struct rank){.rank = rank, .ranks = group->ranks, .shares_thread = true};
         *one = (struct rank_bench){.rank = &bench->rank[rank], .group = group->group[rank], .count = rank ? 1 : group->ranks,
                                    .pool_bytes = (int64_t)pool_bytes, .workspace = bench->workspace[rank],
-                                   .stream = group->device[rank].stream, .move = move, .all = bench};
+                                   .stream = group->device[rank].stream, .move = move,
+                                   .reductions = cuda_reductions, .all = bench};
         one->pool[POOL_SYMMETRIC] = symmetric[rank];
         one->pool[POOL_PRIVATE] = on_device(&group->device[rank], pool_bytes);
         if (workspace_bytes) one->metadata = (char *)on_device(&group->device[rank], workspace_bytes);

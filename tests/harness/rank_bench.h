@@ -27,6 +27,8 @@ struct rank_bench {
     bool captures;                    /* there: each collective and each run of a plan is captured, and its graph launched once */
     struct gpu_bench *all;            /* of a rank with images: what it is of */
 
+    long long (*reductions)(void);    /* how often the switch of its GPUs has added so far; NULL: there is none */
+
     /* Of a rank with images: waits for its stream, and copies to the device, or from it.  NULL: the host sees its memory. */
     void (*move)(const struct rank_bench *bench, void *on_device, void *on_host, int64_t bytes, bool to_device);
 };

@@ -341,6 +341,21 @@ TEST_BENCH(dump, a_combination_ignores_the_class_weights) {
     check(strstr(line, "\"labels\"") && !strstr(line, "class_weights\",\"access"), "%s", line);
 }
 
+/* A call without rows reads no number for all rows. */
+TEST_BENCH(dump, no_rows_have_no_upstream_gradient) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("the buffers are the host's");
+    enum { VOCAB = 8, WORKSPACE = 1 << 16 };
+    float loss;
+    begin_dump(bench);
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = args.grad_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.vocab = VOCAB;
+    args.reduction = QUERN_REDUCTION_SUM, args.loss = &loss;
+    args.grad = (void *)(uintptr_t)64, args.grad_loss = args.grad;   /* no memory */
+    SCOPED void *workspace = aligned_alloc(64, WORKSPACE);
+    check_ok(quern_cross_entropy(bench->device.quern, &args, workspace, WORKSPACE, NULL));
+    find_line(read_index(bench), "cross_entropy", "QUERN_OK", 0);
+}
+
 /* A child of fork has the device, but the folder is its parent's. */
 TEST_BENCH(dump, a_child_of_fork_writes_nothing) {
     if (test_kind() != QUERN_CPU) cr_skip_test("a GPU does not work in a child");

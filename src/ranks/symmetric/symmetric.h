@@ -15,9 +15,9 @@
  * runs the calls.  The kinds (symmetric_host.c, symmetric_pinned.c, symmetric_cuda.c, symmetric_cuda_register.c) supply the steps.
  */
 
-/* A rank's part, as described to the other ranks before the first step. */
 enum { QUERN_TOLD_FREES = 4 };
 
+/* A rank's part, as described to the other ranks before the first step. */
 struct quern_symmetric_part {
     int64_t bytes;               /* as requested */
     uint64_t address;            /* registration: of the part, in the rank's own process */
