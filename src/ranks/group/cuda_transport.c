@@ -50,9 +50,9 @@ static bool serves(const struct quern_roster *roster, struct quern_text *why) {
 }
 
 static bool serves_hosts(const struct quern_roster *roster, struct quern_text *why) {
-    if (roster->hosts == 1) quern_text_add(why, "all ranks are of one host");
+    if (roster->hosts == 1) return false;
     if (roster->ranks > QUERN_RANK_LIMIT) quern_text_add(why, "it serves up to %d ranks", QUERN_RANK_LIMIT);
-    if (roster->hosts == 1 || roster->ranks > QUERN_RANK_LIMIT) return false;
+    if (roster->ranks > QUERN_RANK_LIMIT) return false;
     for (int rank = 0; rank < roster->ranks; rank++)
         if (!serves_rank(roster, rank, true, why)) return false;
     return true;

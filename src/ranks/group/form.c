@@ -113,8 +113,12 @@ static quern_status choose_transport(struct quern_membership *const *members, in
     int tried = 0;
     struct quern_text why = quern_text_begin(reasons, sizeof reasons);
     for (size_t row = 0; row < sizeof transports / sizeof *transports; row++) {
-        quern_text_add(&why, "%s%s: ", row ? "; " : "", transports[row]->name);
-        if (!transports[row]->serves(members[0]->roster, &why)) continue;
+        const size_t before = why.length;
+        quern_text_add(&why, "%s%s: ", before ? "; " : "", transports[row]->name);
+        const size_t named = why.length;
+        const bool serves = transports[row]->serves(members[0]->roster, &why);
+        if (!serves && why.length == named && before < sizeof reasons) reasons[why.length = before] = 0;  /* not for such groups */
+        if (!serves) continue;
         for (int i = 0; i < count; i++) members[i]->transport = transports[row];
         quern_status status = transports[row]->attach(members, count);
         if (status != QUERN_NOT_SUPPORTED || quern_check_poison(members[0]) != QUERN_OK) return status;

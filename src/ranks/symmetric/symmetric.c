@@ -26,7 +26,7 @@ struct making {
     const struct quern_symmetric_kind *kind;
     uint64_t id;
     struct quern_symmetric_part *parts;                     /* [ranks] */
-    struct quern_symmetric_part mine[QUERN_RANK_LIMIT];     /* of members[i] */
+    struct quern_symmetric_part *mine;                      /* [count]: of members[i] */
     struct quern_symmetric_range *fresh[QUERN_RANK_LIMIT];  /* of members[i] */
     struct quern_symmetric_memory *memory;                  /* NULL: not held yet */
     const struct quern_membership *leader;                  /* the lowest rank of the process, if this thread drives it */
@@ -91,11 +91,10 @@ static void hear_frees(const struct making *making) {
  */
 static quern_status begin(struct making *making, quern_status status, void *const *pointers, const size_t *bytes) {
     struct quern_membership *first = making->members[0];
-    struct quern_symmetric_part *mine = making->mine;
+    struct quern_symmetric_part *mine = making->mine = calloc((size_t)making->count, sizeof *mine);
     int at = 0;
-    memset(mine, 0, (size_t)making->count * sizeof *mine);
     making->parts = malloc((size_t)first->ranks * sizeof *making->parts);
-    if (status == QUERN_OK && !making->parts) status = no_memory(first);
+    if (status == QUERN_OK && !(making->parts && mine)) status = no_memory(first);
     for (int i = 0; i < making->count && status == QUERN_OK; i++) {
         at = i;
         if (bytes[i] > (size_t)QUERN_MOST_BYTES)
@@ -139,11 +138,14 @@ static quern_status take_plainly(const struct quern_symmetric_step *step, struct
 static quern_status tell_handles(const struct making *making, const struct quern_symmetric_step *step) {
     const struct quern_membership *first = making->members[0];
     const void *payloads[QUERN_RANK_LIMIT];
-    CUmemFabricHandle *told = step->told(making->memory), all[QUERN_RANK_LIMIT];
+    CUmemFabricHandle *told = step->told(making->memory), *all = malloc((size_t)first->ranks * sizeof *all);
+    if (!all)
+        return quern_poison(first, QUERN_OUT_OF_MEMORY, "rank %d has no memory for the handles of symmetric memory", first->rank);
     for (int i = 0; i < making->count; i++) payloads[i] = &told[making->members[i]->rank];
     quern_status status = quern_exchange(making->members, making->count, making->operation, payloads, sizeof *told, all);
     for (int rank = 0; rank < first->ranks && status == QUERN_OK && making->leader; rank++)
         if (!first->roster->peer[rank].is_here) told[rank] = all[rank];
+    free(all);
     return status;
 }
 
@@ -252,6 +254,7 @@ static quern_status make(struct making *making, quern_status status, void *const
         status = take_steps(making, status == QUERN_OK ? hold(making) : status);
     }
     free(making->parts);
+    free(making->mine);
     if (status == QUERN_OK) QUERN_POINT(MEMORY_MADE);
     if (status == QUERN_OK)
         enter_ranges(making);
