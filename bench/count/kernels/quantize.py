@@ -17,19 +17,19 @@ from ..describe import Item, Role, Shape, Use, Way
 from .adam import RANDOM, SINGLE_LOAD, WHOLE
 
 _MEMORY = ("LDG", "STG", "SHFL")
-_GATHERING = Shape("gathering", has=("VOTEU?.ANY",), lacks=("LDG",), inside=("", "tiles"), is_neutral=True)
+_GATHERING = Shape("gathering", has=("VOTEU?.ANY",), lacks=("LDG",), inside=("", "tiles", "tensors"), is_neutral=True)
 AMAX_SHAPES = (
-    Shape("tiles", has=("LDG",), holds=True),
+    Shape("tensors", has=("LDG", "STG", "MUFU"), holds=True),  # of a launch that finds scales by a history
+    Shape("tiles", has=("LDG",), lacks=("MUFU",), holds=True),
     Shape("search", lacks=(*_MEMORY, "VOTE"), inside=("tiles",)),
     Shape("elements", has=("LDG", "FMNMX"), inside=("tiles",)),
-    Shape("history", has=("LDG", "STG"), inside=("", "tiles"), holds=False),
+    Shape("history", has=("LDG", "STG"), inside=("tensors",), holds=False),
     _GATHERING,
 )
 CAST_SHAPES = (
     Shape("tiles", has=("LDG", "STG"), holds=True),
     Shape("search", lacks=(*_MEMORY, "VOTE"), inside=("tiles",)),
     Shape("elements", has=("LDG", "STG", "FMUL"), inside=("tiles",)),
-    Shape("history", has=("LDG",), lacks=("FMUL",), inside=("", "tiles"), holds=False),
     _GATHERING,
 )
 AMAX_BYTES = 64  # a lane's loads of one trip: 4 * AMAX_WORDS of quantize_amax.cuh
@@ -82,7 +82,6 @@ _OTHERS = ("other groups", "other rows", *FORMS)
 MATRIX_SHAPES = (
     Shape("tiles", has=("LDG", "STG"), holds=True),
     Shape("search", lacks=(*_MEMORY, "VOTE"), inside=("tiles",)),
-    Shape("history", has=("LDG",), lacks=("FMUL", "FMNMX", "STS"), inside=("", "tiles"), holds=False),
     Shape("columns", has=(_WIDE, "FMNMX"), lacks=("STG", "FMUL", _NARROW), inside=("tiles",)),
     Shape("transposed", has=(_WIDE, "STG", "FMUL", _KEPT), lacks=(_BLOCKS, _NARROW), inside=("tiles",)),
     Shape("blocks", has=(_WIDE, "STG", "FMUL", _BLOCKS), lacks=(_KEPT, _NARROW), inside=("tiles",)),
