@@ -167,19 +167,6 @@ static quern_status send_chunk(struct agreed *agreed, int64_t number) {
 
 /* ---- a call ---- */
 
-/* The stream is of this rank's GPU, and if it is captured, a graph can have the call. */
-static quern_status look_at_stream(struct quern_chunks_call *call, CUstream stream) {
-    struct quern_membership *member = call->member;
-    struct quern_cuda_entry entry;
-    if (call->refused != QUERN_OK) return call->refused;
-    quern_status status = quern_cuda_enter(member, stream, &entry);
-    if (status != QUERN_OK) return status;
-    call->is_captured = entry.capturing;
-    if (entry.capturing) status = quern_nccl_check_capture(member);
-    const quern_status left = quern_cuda_leave(member, stream, &entry);
-    return status == QUERN_OK ? left : status;
-}
-
 static quern_status enqueue_all(struct agreed *agreed) {
     const struct quern_chunks_call *call = agreed->call;
     quern_chunks_fill_results(call, &agreed->problem);
@@ -209,7 +196,7 @@ static quern_status launch(const struct quern_chunks_call *call, const uint16_t 
 
 static quern_status run(struct quern_chunks_call *call, void *stream) {
     uint16_t *orders = NULL;
-    call->refused = look_at_stream(call, stream);
+    if (call->refused == QUERN_OK) call->refused = quern_nccl_check_stream(call->member, stream, &call->is_captured);
     if (call->refused == QUERN_OK) {
         orders = malloc((size_t)(call->places * call->chunks + 1) * sizeof *orders);
         if (!orders) call->refused = quern_fail(call->member->device, QUERN_OUT_OF_MEMORY, "no memory for the orders of chunks");

@@ -13,19 +13,6 @@ static size_t workspace_bytes(const struct quern_collective_call *call) {
     return !call->form || call->form->reduces ? quern_nccl_reduction_workspace(call) : 0;
 }
 
-/* The stream is of this rank's GPU, and if it is captured, a graph can have the call. */
-static quern_status look_at_stream(struct quern_collective_call *call, CUstream stream) {
-    struct quern_membership *member = call->member;
-    struct quern_cuda_entry entry;
-    if (call->refused != QUERN_OK) return call->refused;
-    quern_status status = quern_cuda_enter(member, stream, &entry);
-    if (status != QUERN_OK) return status;
-    call->is_captured = entry.capturing;
-    if (entry.capturing) status = quern_nccl_check_capture(member);
-    const quern_status left = quern_cuda_leave(member, stream, &entry);
-    return status == QUERN_OK ? left : status;
-}
-
 /* ---- running ---- */
 
 static ncclResult_t send_input(const struct quern_nccl_rank *rank, const struct quern_nccl_call *enqueued, int to) {
@@ -88,7 +75,7 @@ static quern_status launch(const struct quern_collective_call *call, CUstream st
 }
 
 static quern_status run(struct quern_collective_call *call, void *stream) {
-    call->refused = look_at_stream(call, stream);
+    if (call->refused == QUERN_OK) call->refused = quern_nccl_check_stream(call->member, stream, &call->is_captured);
     quern_status status = quern_nccl_agree_on_call(call);
     if (status != QUERN_OK || !call->piece_bytes) return status;
     status = launch(call, stream);

@@ -297,6 +297,9 @@ quern_status quern_nccl_find_graph(const struct quern_membership *member, CUstre
 /* Before a rank agrees to a call on a captured stream.  QUERN_OUT_OF_MEMORY: graphs have as many as can be. */
 quern_status quern_nccl_check_capture(const struct quern_membership *member);
 
+/* Before a rank agrees to any call: the stream is of its GPU, and if it is captured, a graph can have the call. */
+quern_status quern_nccl_check_stream(struct quern_membership *member, CUstream stream, bool *is_captured);
+
 /*
  * An operation like this one that lives as long as the graph, and all that is made of it.  With the lock of the rank; of a pair
  * with its lock, too.

@@ -15,6 +15,7 @@
 
 #include "kernels/collective_problem.h"
 #include "os/clock.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/poison.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
@@ -78,6 +79,16 @@ quern_status quern_nccl_check_capture(const struct quern_membership *member) {
     if (quern_nccl_count_captured(quern_nccl_rank_of(member)) < QUERN_NCCL_CAPTURED) return QUERN_OK;
     return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "%s: graphs have %d calls of the group over NCCL, the most of a rank",
                       member->label, QUERN_NCCL_CAPTURED);
+}
+
+quern_status quern_nccl_check_stream(struct quern_membership *member, CUstream stream, bool *is_captured) {
+    struct quern_cuda_entry entry;
+    quern_status status = quern_cuda_enter(member, stream, &entry);
+    if (status != QUERN_OK) return status;
+    *is_captured = entry.capturing;
+    if (entry.capturing) status = quern_nccl_check_capture(member);
+    const quern_status left = quern_cuda_leave(member, stream, &entry);
+    return status == QUERN_OK ? left : status;
 }
 
 /* The driver calls it on a thread of its own when no graph has the operation any more. */
