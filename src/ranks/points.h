@@ -71,6 +71,8 @@
     point(CHUNKS_COMPLETE, "chunks.complete")           /* all chunks are sent; before the exit */ \
     point(CHUNKS_FAILING, "chunks.failing")             /* the group is poisoned; the words do not say so */ \
     point(CHUNKS_LEAVING, "chunks.leaving")             /* the memory belongs to the caller again */ \
+    point(MEMORY_HEARD, "memory.heard")                 /* over a fabric: what the others have freed is known, and closed here */ \
+    point(MEMORY_TOLD, "memory.told")                   /* ... the handles of all have come; nothing is mapped by them */ \
     point(MEMORY_STEPPING, "memory.stepping")           /* before a step that makes symmetric memory */ \
     point(MEMORY_STEPPED, "memory.stepped")             /* after the step; before the agreement about it */ \
     point(MEMORY_MADE, "memory.made")                   /* all have agreed; the range is not entered */ \
@@ -100,6 +102,8 @@
     point(NCCL_AGREED, "nccl.agreed")                   /* they are; nothing is enqueued */ \
     point(NCCL_MOVED, "nccl.moved")                     /* a group of a reduction is enqueued; the kernel behind it is not */ \
     point(NCCL_COMBINED, "nccl.combined")               /* that is; the next group is not */ \
+    point(NCCL_KEPT, "nccl.kept")                       /* a graph keeps the call; nothing of it is captured */ \
+    point(NCCL_CAPTURED, "nccl.captured")               /* the graph has all of it; the caller does not know */ \
     point(LEAVE_BEGUN, "leave.begun")                   /* the handle is dead; the memory of the group is there */ \
     point(LEAVE_DETACHED, "leave.detached")             /* the peers do not know that this rank leaves */ \
     point(LEAVE_LEFT, "leave.left")                     /* they can; the segment is mapped */ \

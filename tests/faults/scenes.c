@@ -184,14 +184,18 @@ static void open_gpu(struct rank *rank, struct nccl_side *gpu) {
     rank_ok(rank, quern_group_create(&args, 1, &gpu->group));
 }
 
+static void open_lists(struct lists *side, struct nccl_side *gpu) {
+    for (int list = 0; list < LISTS; list++) {
+        side->out[list] = memset(nccl_allocate(gpu, LARGE_WINDOW), LIFE_UNTOUCHED, LARGE_WINDOW);
+        side->in[list] = memset(nccl_allocate(gpu, LARGE_WINDOW + GUARD), LIFE_UNTOUCHED, LARGE_WINDOW + GUARD);
+    }
+}
+
 quern_status transfer_windows(struct rank *rank) {
     struct nccl_side gpu;
     open_gpu(rank, &gpu);
     struct lists side = {.rank = rank, .group = gpu.group, .stream = gpu.stream, .bytes = {SMALL_WINDOW, LARGE_WINDOW}};
-    for (int list = 0; list < LISTS; list++) {
-        side.out[list] = memset(nccl_allocate(&gpu, LARGE_WINDOW), LIFE_UNTOUCHED, LARGE_WINDOW);
-        side.in[list] = memset(nccl_allocate(&gpu, LARGE_WINDOW + GUARD), LIFE_UNTOUCHED, LARGE_WINDOW + GUARD);
-    }
+    open_lists(&side, &gpu);
     const quern_status status = visit_strike(rank, gpu.group, run_lists, end_lists, &side);
     rank_ok(rank, nccl_close(&gpu));
     return status;
@@ -224,16 +228,30 @@ static void check_reduction(const struct reductions *side, int round, bool is_so
         rank_check(rank, side->output[i] == -1, "round %d: something was written behind the output", round);
 }
 
-/* First nothing, by a call that waits for no stream: the notices of the next one, in two groups of NCCL, follow at once. */
-static quern_status run_reduction(struct reductions *side, int round) {
-    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32);
+static void fill_reduction(struct reductions *side, int round) {
     const int elements = elements_of(side);
     for (int i = 0; i < elements + GUARD; i++) side->input[i] = element(side->gpu.rank->rank, round, i), side->output[i] = -1;
-    quern_status status = quern_all_reduce(side->gpu.group, &args, NULL, 0, side->gpu.stream);
-    args.count = elements, args.input = side->input, args.output = side->output;
-    if (status == QUERN_OK) status = quern_all_reduce(side->gpu.group, &args, side->workspace, WORKSPACE, side->gpu.stream);
-    cuda_ok(&side->gpu, stream_synchronize(side->gpu.stream));
-    if (status == QUERN_OK) status = quern_group_status(side->gpu.group);
+}
+
+static quern_status reduce(struct reductions *side) {
+    const quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = elements_of(side), .input = side->input,
+                                                       .output = side->output);
+    return quern_all_reduce(side->gpu.group, &args, side->workspace, WORKSPACE, side->gpu.stream);
+}
+
+/* Behind the work: what was ended moves nothing, and the group says so. */
+static quern_status end_round(struct nccl_side *gpu, quern_status status) {
+    cuda_ok(gpu, stream_synchronize(gpu->stream));
+    return status == QUERN_OK ? quern_group_status(gpu->group) : status;
+}
+
+/* First nothing, by a call that waits for no stream: the notices of the next one, in two groups of NCCL, follow at once. */
+static quern_status run_reduction(struct reductions *side, int round) {
+    const quern_collective_args nothing = COLLECTIVE_ARGS(.dtype = QUERN_F32);
+    fill_reduction(side, round);
+    quern_status status = quern_all_reduce(side->gpu.group, &nothing, NULL, 0, side->gpu.stream);
+    if (status == QUERN_OK) status = reduce(side);
+    status = end_round(&side->gpu, status);
     check_reduction(side, round, status == QUERN_OK);
     return status;
 }
@@ -244,15 +262,116 @@ static quern_status run_reductions(void *side) {
     return status;
 }
 
+static void open_reductions(struct rank *rank, struct reductions *side) {
+    open_gpu(rank, &side->gpu);
+    side->input = nccl_allocate(&side->gpu, (CHAINED_ELEMENTS + GUARD) * sizeof(float));
+    side->output = nccl_allocate(&side->gpu, (CHAINED_ELEMENTS + GUARD) * sizeof(float));
+    side->workspace = nccl_allocate(&side->gpu, WORKSPACE);
+}
+
 /* Waits in NCCL end by a clock that no point moves, so test_nccl_collective.c has the limits. */
 quern_status reduce_over_nccl(struct rank *rank) {
     struct reductions side;
-    open_gpu(rank, &side.gpu);
-    side.input = nccl_allocate(&side.gpu, (CHAINED_ELEMENTS + GUARD) * sizeof(float));
-    side.output = nccl_allocate(&side.gpu, (CHAINED_ELEMENTS + GUARD) * sizeof(float));
-    side.workspace = nccl_allocate(&side.gpu, WORKSPACE);
+    open_reductions(rank, &side);
     const quern_status status = visit_strike(rank, side.gpu.group, run_reductions, NULL, &side);
     rank_ok(rank, nccl_close(&side.gpu));
+    return status;
+}
+
+/* ---- a reduction and a list each way in a graph, which is launched several times; and then in another one ---- */
+
+struct recording {
+    struct reductions reductions;
+    struct lists lists;         /* the first one goes into graphs */
+};
+
+static quern_status record(struct recording *side, void **graph) {
+    struct nccl_side *gpu = &side->reductions.gpu;
+    nccl_begin_capture(gpu);
+    quern_status status = reduce(&side->reductions);
+    if (status == QUERN_OK) status = quern_transfer_start(side->lists.transfer[0], gpu->stream);
+    if (status == QUERN_OK) *graph = nccl_take_graph(gpu);
+    else nccl_drop_capture(gpu);
+    return status;
+}
+
+static quern_status launch(struct recording *side, void *graph, int round) {
+    struct lists *lists = &side->lists;
+    struct rank *rank = lists->rank;
+    memset(lists->out[0], value_of(rank->rank, round), lists->bytes[LISTS - 1]);
+    fill_reduction(&side->reductions, round);
+    nccl_launch_graph(&side->reductions.gpu, graph);
+    const quern_status status = end_round(&side->reductions.gpu, QUERN_OK);
+    check_reduction(&side->reductions, round, status == QUERN_OK);
+    rank_check(rank, status != QUERN_OK || life_is_filled(lists->in[0], lists->bytes[0], value_of(!rank->rank, round)),
+               "round %d: the list is complete, and not what was sent", round);
+    return status;
+}
+
+static quern_status run_recordings(void *user) {
+    struct recording *side = user;
+    quern_status status = prepare(&side->lists);
+    for (int turn = 0; turn < 2 && status == QUERN_OK; turn++) {
+        void *graph = NULL;
+        status = record(side, &graph);
+        for (int round = 0; round < ROUNDS && status == QUERN_OK; round++) status = launch(side, graph, turn * ROUNDS + round);
+        if (graph) nccl_end_graph(&side->reductions.gpu, graph);
+    }
+    return status;
+}
+
+static void end_recordings(void *user) { end_lists(&((struct recording *)user)->lists); }
+
+quern_status record_over_nccl(struct rank *rank) {
+    struct recording side;
+    open_reductions(rank, &side.reductions);
+    struct nccl_side *gpu = &side.reductions.gpu;
+    side.lists = (struct lists){.rank = rank, .group = gpu->group, .stream = gpu->stream, .bytes = {SMALL_WINDOW, LARGE_WINDOW}};
+    open_lists(&side.lists, gpu);
+    const quern_status status = visit_strike(rank, gpu->group, run_recordings, end_recordings, &side);
+    rank_ok(rank, nccl_close(gpu));
+    return status;
+}
+
+/* ---- symmetric memory of hosts with one fabric, made and freed several times: a rank writes into the parts of all ---- */
+
+enum { PARTS = 4, PART_BYTES = 5000 };
+
+static quern_status write_parts(struct nccl_side *gpu, const unsigned char *mine, int round) {
+    struct rank *rank = gpu->rank;
+    quern_status status = QUERN_OK;
+    for (int peer = 0; peer < rank->ranks && status == QUERN_OK; peer++) {
+        void *there;
+        status = quern_symmetric_peer(gpu->group, mine + rank->rank, peer, &there);
+        if (status == QUERN_OK)
+            cuda_ok(gpu, memory_set_async((uintptr_t)there, value_of(rank->rank, round), 1, gpu->stream));
+    }
+    if (status == QUERN_OK) status = end_round(gpu, quern_barrier(gpu->group, NULL, gpu->stream));
+    for (int from = 0; from < rank->ranks && status == QUERN_OK; from++)
+        rank_check(rank, mine[from] == value_of(from, round), "round %d: rank %d has written %d", round, from, mine[from]);
+    return status;
+}
+
+static quern_status run_parts(void *user) {
+    struct nccl_side *gpu = user;
+    quern_status status = QUERN_OK;
+    for (int round = 0; round < PARTS && status == QUERN_OK; round++) {
+        size_t bytes = PART_BYTES;
+        void *mine = NULL;
+        status = quern_symmetric_alloc(&gpu->group, 1, &bytes, &mine);
+        rank_check(gpu->rank, (status == QUERN_OK) == (mine != NULL), "%s, and memory at %p", quern_status_string(status), mine);
+        if (status == QUERN_OK) status = write_parts(gpu, mine, round);
+        const quern_status freed = mine ? quern_symmetric_free(gpu->group, mine, gpu->stream) : status;
+        if (status == QUERN_OK) status = freed;
+    }
+    return status;
+}
+
+quern_status share_a_fabric(struct rank *rank) {
+    struct nccl_side gpu;
+    open_gpu(rank, &gpu);
+    const quern_status status = visit_strike(rank, gpu.group, run_parts, NULL, &gpu);
+    rank_ok(rank, nccl_close(&gpu));
     return status;
 }
 
@@ -260,7 +379,8 @@ quern_status reduce_over_nccl(struct rank *rank) {
 
 /* Transfers fail by themselves and leave the group as it is, and messages are between hosts: the other scenes visit them. */
 static bool is_of_groups(enum quern_point point, enum point_fault fault) {
-    const bool is_elsewhere = point >= QUERN_POINT_TRANSFER_PREPARED && point <= QUERN_POINT_NCCL_COMBINED;
+    const bool is_elsewhere = (point >= QUERN_POINT_TRANSFER_PREPARED && point <= QUERN_POINT_NCCL_CAPTURED) ||
+                              point == QUERN_POINT_MEMORY_HEARD || point == QUERN_POINT_MEMORY_TOLD;
     const bool has_no_group = point >= QUERN_POINT_FORM_EXPIRING && point <= QUERN_POINT_FORM_REFUSED;  /* only in create */
     return !(fault == POINT_ABORT && has_no_group) && !is_elsewhere;
 }
@@ -286,6 +406,14 @@ enum { SMALL_ROW = 32, LARGE_ROW = 65536 };
 #define CARRIED(word, name, function_, choice, ...) \
     {word, name, {.kind = RANK_BOTH, .count = PAIR, .hosts = PAIR, .function = function_, .carrier = &choice}, \
      .first = QUERN_POINT_MESSAGE_POSTING, .last = QUERN_POINT_MESSAGE_OVER, __VA_ARGS__}
+#define STRIKES (1 << POINT_DELAY | 1 << POINT_KILL | 1 << POINT_ABORT)
+#define RECORDINGS(name, first_, last_, ...) \
+    {"graphs", name, {.kind = RANK_PROCESSES, .count = PAIR, .hosts = PAIR, .function = record_over_nccl, .nccl = ""}, \
+     .spreads = true, .first = QUERN_POINT_##first_, .last = QUERN_POINT_##last_, .arrivals = __VA_ARGS__, .faults = STRIKES}
+#define FABRIC(name, first_, last_, ...) \
+    {"fabric", name, {.kind = RANK_PROCESSES, .count = REDUCED, .hosts = 2, .function = share_a_fabric, .nccl = "", \
+                      .fabric = "one", .wants_multicast = true}, \
+     .spreads = true, .first = QUERN_POINT_##first_, .last = QUERN_POINT_##last_, .arrivals = __VA_ARGS__, .faults = STRIKES}
 
 const struct scene scenes[] = {
     GROUP("meet", ENDS | BIT(BARRIER), ENDS | BIT(BARRIER), .habit = IN_TIME),
@@ -326,15 +454,21 @@ const struct scene scenes[] = {
     /* The first two ranks that come to it, and the first one that comes again. */
     {"reductions", "reductions", {.kind = RANK_PROCESSES, .count = REDUCED, .hosts = 2, .function = reduce_over_nccl, .nccl = ""},
      .spreads = true, .first = QUERN_POINT_NCCL_NOTICED, .last = QUERN_POINT_NCCL_COMBINED, .arrivals = {1, 2, REDUCED + 1},
-     .faults = 1 << POINT_DELAY | 1 << POINT_KILL | 1 << POINT_ABORT},
+     .faults = STRIKES},
     {"reductions", "from host to host", {.kind = RANK_PROCESSES, .count = CHAINED, .hosts = 2, .function = reduce_over_nccl,
                                          .nccl = ""},
      .spreads = true, .first = QUERN_POINT_NCCL_MOVED, .last = QUERN_POINT_NCCL_COMBINED, .arrivals = {1, 6, CHAINED + 5},
      .faults = 1 << POINT_KILL},
+    RECORDINGS("agreements of calls in graphs", NCCL_NOTICED, NCCL_COMBINED, {1, 2}),
+    RECORDINGS("calls in graphs", NCCL_KEPT, NCCL_CAPTURED, {1, 3, 5}),
+    RECORDINGS("starts of transfers in graphs", TRANSFER_PREPARED, TRANSFER_HEARD, {1, 2}),
+    FABRIC("parts", MEMORY_HEARD, MEMORY_MADE, {1, 2, PARTS + 1}),
+    FABRIC("freed parts", MEMORY_FREEING, MEMORY_FREEING, {1, 2, REDUCED + 1}),
     {.word = NULL},
 };
 
 const struct program programs[] = {
     {"groups", visit_all, false}, {"splits", visit_all, true}, {"transfers", visit_all, true}, {"exchanges", visit_all, true},
-    {"windows", visit_all, true}, {"reductions", visit_all, true}, {"races", run_races, false}, {NULL, NULL, false},
+    {"windows", visit_all, true}, {"reductions", visit_all, true}, {"graphs", visit_all, true}, {"fabric", visit_all, true},
+    {"races", run_races, false}, {NULL, NULL, false},
 };

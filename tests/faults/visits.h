@@ -43,7 +43,8 @@ quern_status visit_strike(struct rank *rank, quern_group *group, quern_status (*
 
 /* ---- what the ranks of the scenes do ---- */
 
-rank_function live_in_group, split_hosts, transfer_lists, exchange_slices, transfer_windows, reduce_over_nccl;
+rank_function live_in_group, split_hosts, transfer_lists, exchange_slices, transfer_windows, reduce_over_nccl,
+    record_over_nccl, share_a_fabric;
 const char *judge_group(const struct visit_plan *plan, const struct rank_run *run);
 
 #endif

@@ -16,6 +16,7 @@
 #include "kernels/collective_problem.h"
 #include "os/clock.h"
 #include "ranks/cuda_launch.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
@@ -128,6 +129,7 @@ quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, str
     (*captured)->pair = pair;
     (*captured)->operation = *like;
     const CUresult error = keep(*captured, graph);
+    QUERN_POINT(NCCL_KEPT);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(rank->member, error, "cuGraphRetainUserObject");
 }
 

@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "os/text.h"
 #include "ranks/describe.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -216,6 +217,7 @@ static void end_enqueuing(struct quern_nccl_pair *pair) {
     if (pair->phase == QUERN_NCCL_BROKEN) return;
     CUresult error = cuda->event_record(pair->ended, pair->target);
     if (error == CUDA_SUCCESS && pair->captured) error = cuda->stream_wait_event(pair->origin, pair->ended, 0);
+    if (pair->captured) QUERN_POINT(NCCL_CAPTURED);
     if (error != CUDA_SUCCESS) break_by_cuda(pair, error, "cuEventRecord");
 }
 

@@ -7,6 +7,7 @@
 
 #include "os/clock.h"
 #include "ranks/barrier_cuda.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -182,7 +183,9 @@ static quern_status enqueue_next(struct quern_nccl_rank *rank, const struct quer
 static quern_status capture_next(struct quern_nccl_rank *rank, const struct quern_nccl_call *call, uint32_t tag, CUgraph graph) {
     const struct quern_nccl_operation operation = describe(rank, call, tag);
     quern_status status = call->goes_on ? QUERN_OK : quern_nccl_capture(rank, graph, NULL, &operation, &rank->last_captured);
-    return status == QUERN_OK ? enqueue(rank, call, &operation, rank->last_captured) : status;
+    if (status == QUERN_OK) status = enqueue(rank, call, &operation, rank->last_captured);
+    QUERN_POINT(NCCL_CAPTURED);
+    return status;
 }
 
 quern_status quern_nccl_enqueue(struct quern_membership *member, const struct quern_nccl_call *call) {

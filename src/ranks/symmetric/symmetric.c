@@ -83,6 +83,7 @@ static void hear_frees(const struct making *making) {
     for (int rank = 0; rank < making->members[0]->ranks; rank++)
         quern_symmetric_hear_frees(making->members[0], rank, making->parts[rank].freed);
     quern_symmetric_sweep();
+    QUERN_POINT(MEMORY_HEARD);
 }
 
 /*
@@ -146,6 +147,7 @@ static quern_status tell_handles(const struct making *making, const struct quern
     for (int rank = 0; rank < first->ranks && status == QUERN_OK && making->leader; rank++)
         if (!first->roster->peer[rank].is_here) told[rank] = all[rank];
     free(all);
+    QUERN_POINT(MEMORY_TOLD);
     return status;
 }
 
