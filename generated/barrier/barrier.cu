@@ -12,7 +12,7 @@ barrier(const __grid_constant__ quern_barrier_problem problem) {
     const quern_phase phase = (quern_phase)problem.phase;
     if (problem.count) {
         if (threadIdx.x == 0) {
-            store_release_system(problem.count, load_relaxed_system(problem.count) + 1);
+            add_acquire_release_system(problem.count, 1);
         }
         return;
     }

@@ -113,12 +113,17 @@ void nccl_drop_capture(const struct nccl_side *side) {
     if (end(side->stream, &graph) == CUDA_SUCCESS) destroy(side, "cuGraphDestroy", graph);
 }
 
-void *nccl_take_graph(const struct nccl_side *side) {
+void nccl_take_graphs(const struct nccl_side *side, void *executables[], int count) {
     int (*instantiate)(void **, void *, unsigned long long);
-    void *graph = end_capture(side), *executable = NULL;
+    void *graph = end_capture(side);
     *(void **)&instantiate = nccl_symbol("cuGraphInstantiateWithFlags");
-    nccl_check(side, instantiate(&executable, graph, 0), "cuGraphInstantiateWithFlags");
+    for (int i = 0; i < count; i++) nccl_check(side, instantiate(&executables[i], graph, 0), "cuGraphInstantiateWithFlags");
     destroy(side, "cuGraphDestroy", graph);
+}
+
+void *nccl_take_graph(const struct nccl_side *side) {
+    void *executable = NULL;
+    nccl_take_graphs(side, &executable, 1);
     return executable;
 }
 

@@ -48,6 +48,7 @@ void nccl_begin_capture(const struct nccl_side *side);
 void nccl_end_capture(const struct nccl_side *side);
 void nccl_drop_capture(const struct nccl_side *side);  /* the former, also if the capture has become invalid */
 void *nccl_take_graph(const struct nccl_side *side);
+void nccl_take_graphs(const struct nccl_side *side, void *executables[], int count);  /* several of one graph */
 void nccl_launch_graph(const struct nccl_side *side, void *executable);
 void nccl_end_graph(const struct nccl_side *side, void *executable);
 

@@ -120,6 +120,8 @@ void run_batch(Batch &batch);
 enum class State { starting, ready, busy, finalizing, finalized, destroyed, aborted };
 
 // Never freed, so that a use after the end is found.
+enum class Moving { none, plain, captured };  // which batch of a communicator runs
+
 struct Comm {
   int rank, ranks, channels;
   long number;
@@ -131,7 +133,7 @@ struct Comm {
   std::atomic<int> error{ncclSuccess};  // of work that runs
   std::atomic<long> enqueued{0}, ended{0};  // without those of graphs
   std::atomic<long> captured{0};            // batches that graphs have
-  std::atomic<bool> is_moving{false};
+  std::atomic<Moving> moving{Moving::none};
   long groups = 0;
   std::vector<Batch *> waiting;         // that the next polls enqueue
   std::chrono::steady_clock::time_point since;  // of the state

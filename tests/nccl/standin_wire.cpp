@@ -205,11 +205,24 @@ bool is_stopped(Comm &c, const Batch &batch, std::chrono::steady_clock::time_poi
          (fault.kind == Fault::delay && waited < std::chrono::milliseconds(fault.value));
 }
 
-void move(Batch &batch) {
+// NCCL itself orders the launches of graphs, also beside groups outside of graphs, which streams must order among each other.
+void take_turn(const Batch &batch) {
   Comm &c = *batch.comm;
-  const bool is_alone = !c.is_moving.exchange(true), is_in_turn = batch.is_captured || c.ended + 1 == batch.turn;
+  const Moving own = batch.is_captured ? Moving::captured : Moving::plain;
+  Moving other = Moving::none;
+  while (!c.moving.compare_exchange_strong(other, own) && !c.is_aborted) {
+    if (other == Moving::plain && own == Moving::plain) break;
+    other = Moving::none;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  const bool is_alone = other == Moving::none, is_in_turn = batch.is_captured || c.ended + 1 == batch.turn;
   if (!c.is_aborted && !(is_alone && is_in_turn))
     complain("group %ld of rank %d runs beside another one: nothing orders their streams", batch.number, c.rank);
+}
+
+void move(Batch &batch) {
+  Comm &c = *batch.comm;
+  take_turn(batch);
   void *stream = nullptr;
   const auto begun = std::chrono::steady_clock::now();
   driver()->push(c.context);
@@ -228,7 +241,7 @@ void move(Batch &batch) {
   driver()->end_stream(stream);
   void *popped;
   driver()->pop(&popped);
-  c.is_moving = false;
+  c.moving = Moving::none;
 }
 
 }  // namespace

@@ -156,7 +156,8 @@ CHECKS = (
     *(Check(f"points of {name}", (POINTS, word, "--deep"), (POINTS,), by_chance=True, gate=(POINTS, word))
       for name, word in (("ranks", "groups"), ("splits", "splits"), ("transfers", "transfers"), ("exchanges", "exchanges"))),
     *(Check(f"points of {word}", (*ON_EMULATOR, "{faults}/gpu_points", word, "--deep"), ("{faults}/gpu_points", *EMULATED),
-            by_chance=True, gate=(*ON_EMULATOR, "{faults}/gpu_points", word)) for word in ("windows", "reductions", "graphs", "fabric")),
+            by_chance=True, gate=(*ON_EMULATOR, "{faults}/gpu_points", word))
+      for word in ("windows", "reductions", "graphs", "fabric")),
     Check("data races at points", (*SILENT, f"{POINTS}_thread", "groups", "2 threads"), (f"{POINTS}_thread",),
           gate=None, by_chance=True),
     Check("meeting place of ranks", (FAULTS, "meeting_place"), (FAULTS,), by_chance=True),

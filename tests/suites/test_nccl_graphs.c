@@ -145,34 +145,65 @@ Test(nccl_graphs, waits_have_bounds) {
                     .nccl = failures[i].settings, .may_die = failures[i].rank_1 == ENDS ? 1 << 1 : 0);
 }
 
-/* The watcher sees numbers: odd while the operation runs, another one for each launch.  A launch begins anew. */
+/* The watcher sees how many launches have begun and ended.  A launch begins anew. */
 TEST_BENCH(nccl_graphs, each_launch_has_the_whole_limit, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     struct quern_nccl_rank *nccl = quern_nccl_rank_of(rank_member_of(rank, bench->group));
     struct quern_nccl_captures *all = nccl->captures;
     const quern_barrier_args args = BARRIER_ARGS(.timeout = 0.001);
     static const struct {
-        uint32_t number;
+        struct quern_nccl_launches launches;
         bool runs;
         double ago;           /* seconds since the last look */
         quern_status status;
-    } looks[] = {{0, false, 0, QUERN_OK}, {1, true, 0, QUERN_OK}, {3, true, 1, QUERN_OK}, {4, false, 1, QUERN_OK},
-                 {5, true, 1, QUERN_OK}, {5, true, 1, QUERN_PEER_TIMEOUT}};
+    } looks[] = {{{0, 0}, false, 0, QUERN_OK}, {{1, 0}, true, 0, QUERN_OK}, {{2, 1}, true, 1, QUERN_OK},
+                 {{3, 1}, true, 1, QUERN_OK}, {{3, 3}, false, 1, QUERN_OK}, {{4, 3}, true, 1, QUERN_OK},
+                 {{4, 3}, true, 1, QUERN_PEER_TIMEOUT}};
     bool any;
     nccl_begin_capture(&bench->side);
     rank_ok(rank, quern_barrier(bench->group, &args, bench->stream));
     void *graph = nccl_take_graph(&bench->side);
     pthread_mutex_lock(&nccl->lock);
     for (size_t i = 0; i < COUNT(looks); i++) {
-        all->numbers[0] = looks[i].number;
+        all->launches[0] = looks[i].launches;
         all->captured[0].operation.began -= (int64_t)(looks[i].ago * 1e9);
         all->captured[0].operation.limit = 500000000;
         if (looks[i].status != QUERN_OK && rank->rank) break;  /* one rank poisons the group */
         rank_status(rank, quern_nccl_look_at_captured(nccl, &any), looks[i].status);
         rank_check(rank, any == looks[i].runs, "look %zu: %d", i, any);
     }
-    all->numbers[0] = 6;
+    all->launches[0].ended = all->launches[0].begun;
     pthread_mutex_unlock(&nccl->lock);
     nccl_end_graph(&bench->side, graph);
+}
+
+/* One graph has two executables, which rank 0 launches on two streams at once, and rank 1 does not. */
+static void launch_twice(const struct nccl_side *side, const struct nccl_side *second, void *graphs[2]) {
+    struct quern_nccl_launches *launches = quern_nccl_rank_of(rank_member_of(side->rank, side->group))->captures->launches;
+    const struct nccl_side *sides[] = {side, second};
+    CUevent ended;
+    cuda_ok(side, event_create(&ended, CU_EVENT_DISABLE_TIMING));
+    for (uint32_t i = 0; i < 2; i++) {
+        nccl_launch_graph(sides[i], graphs[i]);
+        cuda_ok(side, event_record(ended, sides[i]->stream));
+        while (__atomic_load_n(&launches->begun, __ATOMIC_ACQUIRE) == i) (void)side->cuda->event_query(ended);
+    }
+    cuda_ok(side, event_destroy(ended));
+}
+
+TEST_SIDE(nccl_graphs, launches_at_once_have_bounds, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    const quern_barrier_args args = BARRIER_ARGS(.timeout = 2);
+    struct nccl_side second = *side;
+    void *graphs[2];
+    cuda_ok(side, stream_create(&second.stream, CU_STREAM_NON_BLOCKING));
+    nccl_begin_capture(side);
+    rank_ok(rank, quern_barrier(side->group, &args, side->stream));
+    nccl_take_graphs(side, graphs, 2);
+    if (!rank->rank) launch_twice(side, &second, graphs);
+    rank_refused(rank, nccl_await_status(side, RANK_SOON), QUERN_PEER_TIMEOUT, "in a graph: rank 1 (process");
+    cuda_ok(side, stream_synchronize(side->stream));
+    cuda_ok(side, stream_synchronize(second.stream));
+    cuda_ok(side, stream_destroy(second.stream));
+    for (int i = 0; i < 2; i++) nccl_end_graph(side, graphs[i]);
 }
 
 /* ---- what a graph cannot have ---- */

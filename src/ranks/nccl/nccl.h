@@ -268,14 +268,19 @@ struct quern_nccl_captured {
     struct quern_nccl_captures *all;
     struct quern_nccl_pair *pair;        /* of a transfer; NULL: of a call of the group */
     struct quern_nccl_operation operation;
-    uint32_t seen;                       /* its number, when the watcher looked last */
+    uint32_t seen;                       /* launches that had begun when the watcher looked last */
     int is_kept;                         /* atomic: by a graph */
+};
+
+/* The launches of a call.  Atomic.  Several may run at once, as of two executables of one graph. */
+struct quern_nccl_launches {
+    uint32_t begun, ended;
 };
 
 struct quern_nccl_captures {
     struct quern_nccl_rank *rank;
-    uint32_t *numbers;                   /* [QUERN_NCCL_CAPTURED], atomic, in pinned memory */
-    CUdeviceptr address;                 /* of the numbers, for kernels */
+    struct quern_nccl_launches *launches;  /* [QUERN_NCCL_CAPTURED], in pinned memory */
+    CUdeviceptr address;                 /* of these, for kernels */
     bool is_pinned;
     int used;                            /* [0, used) have been kept */
     int kept;                            /* atomic: how many are */
@@ -307,8 +312,9 @@ quern_status quern_nccl_check_stream(struct quern_membership *member, CUstream s
 quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, struct quern_nccl_pair *pair,
                                 const struct quern_nccl_operation *like, struct quern_nccl_captured **captured);
 
-/* Before the operation and behind it. */
-quern_status quern_nccl_count_step(const struct quern_nccl_captured *captured, CUstream stream);
+/* Counts a launch, before the operation and behind it. */
+quern_status quern_nccl_count_begun(const struct quern_nccl_captured *captured, CUstream stream);
+quern_status quern_nccl_count_ended(const struct quern_nccl_captured *captured, CUstream stream);
 
 /* For the watcher, with the lock: bounds those that run.  *any: some do. */
 quern_status quern_nccl_look_at_captured(struct quern_nccl_rank *rank, bool *any);

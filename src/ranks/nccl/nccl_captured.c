@@ -1,7 +1,7 @@
 /*
  * The operations of NCCL in graphs.  The library does not see that a graph is launched, so a kernel before and one behind each
- * operation count in pinned memory: the number is odd while the operation runs.  The watcher reads the numbers and bounds the
- * waits.  Called where operations are enqueued (nccl_rank.c, nccl_pair.c), by the watcher, and at the end of a group.
+ * operation count in pinned memory.  The watcher reads the counts and bounds the waits.  Called where operations are enqueued
+ * (nccl_rank.c, nccl_pair.c), by the watcher, and at the end of a group.
  *
  * A graph keeps its operations by user objects of CUDA, as NCCL keeps its communicator: ncclCommAbort and ncclCommDestroy return
  * when no graph has work of the communicator any more.
@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "ranks/nccl/nccl.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -21,8 +22,8 @@
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
 
-enum { NUMBER_BYTES = QUERN_NCCL_CAPTURED * sizeof(uint32_t) };
-_Static_assert(NUMBER_BYTES % 4096 == 0, "the numbers fill their pages");
+enum { LAUNCHES_BYTES = QUERN_NCCL_CAPTURED * sizeof(struct quern_nccl_launches) };
+_Static_assert(LAUNCHES_BYTES % 4096 == 0, "the counts fill their pages");
 
 static const int64_t GRACE = 50000000;               /* nanoseconds, as in nccl_watch.c */
 static const int64_t LAST_WAIT = 1000000000;         /* for user objects of graphs that were just destroyed */
@@ -33,9 +34,10 @@ static CUresult pin(struct quern_nccl_captures *all) {
     struct quern_cuda_visit visit;
     CUresult error = quern_cuda_begin_visit(&visit, all->rank->member->device->context);
     if (error == CUDA_SUCCESS)
-        error = visit.cuda->host_register(all->numbers, NUMBER_BYTES, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+        error = visit.cuda->host_register(all->launches, LAUNCHES_BYTES,
+                                          CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     all->is_pinned = error == CUDA_SUCCESS;
-    if (error == CUDA_SUCCESS) error = visit.cuda->host_device_pointer(&all->address, all->numbers, 0);
+    if (error == CUDA_SUCCESS) error = visit.cuda->host_device_pointer(&all->address, all->launches, 0);
     quern_cuda_end_visit(&visit);
     return error;
 }
@@ -45,11 +47,11 @@ quern_status quern_nccl_make_captures(struct quern_nccl_rank *rank) {
     struct quern_nccl_captures *all = rank->captures = calloc(1, sizeof *all);
     if (!all) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a rank");
     all->rank = rank;
-    void *numbers = mmap(NULL, NUMBER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (numbers == MAP_FAILED) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a rank");
-    all->numbers = numbers;
+    void *launches = mmap(NULL, LAUNCHES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (launches == MAP_FAILED) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a rank");
+    all->launches = launches;
     const CUresult error = pin(all);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuMemHostRegister of numbers of a rank");
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuMemHostRegister of counts of a rank");
 }
 
 /* What graphs still write stays. */
@@ -58,9 +60,9 @@ void quern_nccl_free_captures(struct quern_nccl_rank *rank) {
     struct quern_cuda_visit visit;
     if (!all || quern_nccl_count_captured(rank)) return;
     CUresult error = quern_cuda_begin_visit(&visit, rank->member->device->context);
-    if (error == CUDA_SUCCESS && all->is_pinned) error = visit.cuda->host_unregister(all->numbers);
+    if (error == CUDA_SUCCESS && all->is_pinned) error = visit.cuda->host_unregister(all->launches);
     quern_cuda_end_visit(&visit);
-    if (all->numbers && error == CUDA_SUCCESS) munmap(all->numbers, NUMBER_BYTES);
+    if (all->launches && error == CUDA_SUCCESS) munmap(all->launches, LAUNCHES_BYTES);
     free(all);
     rank->captures = NULL;
 }
@@ -133,34 +135,43 @@ quern_status quern_nccl_capture(struct quern_nccl_rank *rank, CUgraph graph, str
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(rank->member, error, "cuGraphRetainUserObject");
 }
 
-quern_status quern_nccl_count_step(const struct quern_nccl_captured *captured, CUstream stream) {
+static quern_status count(const struct quern_nccl_captured *captured, size_t which, CUstream stream) {
     const struct quern_nccl_captures *all = captured->all;
     const struct quern_membership *member = all->rank->member;
-    const size_t at = (size_t)(captured - all->captured) * sizeof(uint32_t);
+    const size_t at = (size_t)(captured - all->captured) * sizeof *all->launches + which;
     struct quern_barrier_problem problem = {.count = (uint32_t *)(uintptr_t)(all->address + at)};
-    const struct quern_ready_kernel *count;
+    const struct quern_ready_kernel *kernel;
     void *parameters[] = {&problem};
-    quern_status status = quern_select(member->device, QUERN_BARRIER, NULL, &count);
+    quern_status status = quern_select(member->device, QUERN_BARRIER, NULL, &kernel);
     if (status != QUERN_OK) return status;
-    const CUresult error = quern_cuda_rank_of(member)->cuda->launch(count->function, 1, 1, 1, count->kernel->cuda.threads, 1, 1, 0,
-                                                                    stream, parameters, NULL);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(member, error, count->kernel->name);
+    const unsigned threads = kernel->kernel->cuda.threads;
+    const CUresult error = quern_cuda_rank_of(member)->cuda->launch(kernel->function, 1, 1, 1, threads, 1, 1, 0, stream, parameters,
+                                                                    NULL);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(member, error, kernel->kernel->name);
+}
+
+quern_status quern_nccl_count_begun(const struct quern_nccl_captured *captured, CUstream stream) {
+    return count(captured, offsetof(struct quern_nccl_launches, begun), stream);
+}
+
+quern_status quern_nccl_count_ended(const struct quern_nccl_captured *captured, CUstream stream) {
+    return count(captured, offsetof(struct quern_nccl_launches, ended), stream);
 }
 
 /* ---- watching: with the lock ---- */
 
-/* Whether it runs; the first look at a run notes the time, and tells the others what this rank waits in. */
+/* Whether a launch runs; the first look at one notes the time, and tells the others what this rank waits in. */
 static bool runs(struct quern_nccl_captures *all, int i, int64_t now) {
     struct quern_nccl_captured *captured = &all->captured[i];
-    const uint32_t number = __atomic_load_n(&all->numbers[i], __ATOMIC_ACQUIRE);
-    const bool is_new = number != captured->seen;
-    captured->seen = number;
-    if (number % 2 && is_new) {
+    const uint32_t ended = __atomic_load_n(&all->launches[i].ended, __ATOMIC_ACQUIRE);  /* first: never more than have begun */
+    const uint32_t begun = __atomic_load_n(&all->launches[i].begun, __ATOMIC_ACQUIRE);
+    if (begun != captured->seen) {
         const struct quern_membership *member = all->rank->member;
         captured->operation.began = now;
+        captured->seen = begun;
         __atomic_store_n(&member->segment->rank[member->rank].tag, captured->operation.tag, __ATOMIC_RELAXED);
     }
-    return number % 2;
+    return begun != ended;
 }
 
 quern_status quern_nccl_look_at_captured(struct quern_nccl_rank *rank, bool *any) {

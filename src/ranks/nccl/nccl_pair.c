@@ -200,10 +200,10 @@ static void begin_window(struct quern_nccl_pair *pair) {
     if (result != ncclSuccess && result != ncclInProgress) break_by_nccl(pair, result, "ncclGroupEnd");
 }
 
-/* A step before or behind what a graph has.  An error breaks the pair. */
-static void count_step(struct quern_nccl_pair *pair) {
+/* A step of the stream before or behind what a graph has.  An error breaks the pair. */
+static void count(struct quern_nccl_pair *pair, quern_status (*step)(const struct quern_nccl_captured *, CUstream)) {
     char reason[sizeof pair->reason];
-    const quern_status status = quern_nccl_count_step(pair->captured, pair->target);
+    const quern_status status = step(pair->captured, pair->target);
     if (status == QUERN_OK) return;
     quern_error_detail(reason, sizeof reason);
     break_pair(pair, status, "%s", reason);
@@ -213,7 +213,7 @@ static void count_step(struct quern_nccl_pair *pair) {
 static void end_enqueuing(struct quern_nccl_pair *pair) {
     const struct quern_cuda *cuda = quern_cuda_rank_of(pair->rank->member)->cuda;
     pair->phase = pair->captured ? QUERN_NCCL_READY : QUERN_NCCL_RUNNING;
-    if (pair->captured) count_step(pair);
+    if (pair->captured) count(pair, quern_nccl_count_ended);
     if (pair->phase == QUERN_NCCL_BROKEN) return;
     CUresult error = cuda->event_record(pair->ended, pair->target);
     if (error == CUDA_SUCCESS && pair->captured) error = cuda->stream_wait_event(pair->origin, pair->ended, 0);
@@ -302,7 +302,7 @@ static void capture(struct quern_nccl_pair *pair, const struct quern_nccl_place 
     char reason[sizeof pair->reason];
     const quern_status status = begin_capture(pair, place);
     if (status == QUERN_OK) {
-        count_step(pair);
+        count(pair, quern_nccl_count_begun);
         return;
     }
     quern_error_detail(reason, sizeof reason);

@@ -138,24 +138,23 @@ static ncclResult_t make_group(const struct quern_nccl_rank *rank, const struct 
     return added == ncclSuccess || added == ncclInProgress ? ended : added;
 }
 
-/* A step of the stream by which the watcher sees how far it is: an event, or of a graph a number that becomes one more. */
-static quern_status mark(const struct quern_nccl_rank *rank, CUevent event, const struct quern_nccl_captured *captured,
-                         CUstream stream) {
-    if (captured) return quern_nccl_count_step(captured, stream);
+/* Steps of the stream by which the watcher sees how far it is: events, or of a graph counts. */
+static quern_status record(const struct quern_nccl_rank *rank, CUevent event, CUstream stream) {
     const CUresult error = quern_cuda_rank_of(rank->member)->cuda->event_record(event, stream);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(rank->member, error, "cuEventRecord");
 }
 
-/* NCCL may still launch from a thread of its own until it says that the call has ended: the second mark comes after that. */
+/* NCCL may still launch from a thread of its own until it says that the call has ended: the second step follows that. */
 static quern_status enqueue(struct quern_nccl_rank *rank, const struct quern_nccl_call *call,
                             const struct quern_nccl_operation *operation, const struct quern_nccl_captured *captured) {
     const struct quern_nccl_wait wait = {.what = "ncclGroupEnd", .set = call->set, .began = quern_now(), .limit = operation->limit,
                                          .tag = operation->tag, .number = operation->number};
-    quern_status status = mark(rank, operation->begun, captured, call->stream);
+    quern_status status = captured ? quern_nccl_count_begun(captured, call->stream) : record(rank, operation->begun, call->stream);
     if (status != QUERN_OK) return status;
     const ncclResult_t result = make_group(rank, call);
     status = await_result(rank, &wait, result);
-    return status == QUERN_OK ? mark(rank, operation->ended, captured, call->stream) : status;
+    if (status != QUERN_OK) return status;
+    return captured ? quern_nccl_count_ended(captured, call->stream) : record(rank, operation->ended, call->stream);
 }
 
 /* The number of calls of all ranks, by which the others see how far this one is; host meetings are no part of it. */
