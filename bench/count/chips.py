@@ -25,6 +25,11 @@ class Chip:
     lanes: dict[str, float]
     source: str
 
+    @property
+    def idle(self) -> float:
+        """ns of a load from DRAM that is idle."""
+        return self.latency / LOADED
+
 
 def _lanes(fp32: int, fp64: float, lsu: int = 32, alu: int = 64) -> dict[str, float]:
     """MUFU and conversions of doubles have 16 lanes everywhere; IMAD has half of the FP32 pipe, or all of a narrow one."""

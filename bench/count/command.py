@@ -1,4 +1,4 @@
-"""./quern bench --count: counts issue slots from machine code and predicts the share of copy bandwidth.
+"""./quern bench --count: counts issue slots from machine code and predicts shares of copy bandwidth.
 
 Needs the machine code that ./quern build leaves, but no GPU.  README.md explains the unit, the rule of the path and the model.
 """
@@ -29,7 +29,8 @@ def read_arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print each instruction of the paths with its weight")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as a page")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the share over the vocab by chip (needs matplotlib)")
+    parser.add_argument("--predict", type=Path, metavar="FILE", help="predict shares, low and high, and write them as a page")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="with --predict: draw them, too (needs matplotlib)")
     parser.add_argument("--check", action="store_true",
                         help=f"compare with {files.TABLE.name}; fails where a kernel has become worse")
     arguments = parser.parse_args(words)
@@ -40,6 +41,8 @@ def read_arguments(words: list[str]) -> argparse.Namespace:
     for name in filter(None, arguments.target.split(",")):
         if name not in known:
             parser.error(f"--target {name}: expected some of {', '.join(sorted(known))}")
+    if arguments.plot and not arguments.predict:
+        parser.error("--plot draws what --predict FILE finds")
     if not all(word.isdigit() and int(word) for word in filter(None, arguments.vocab.split(","))):
         parser.error(f"--vocab {arguments.vocab}: expected positive numbers, separated by commas")
     return arguments
@@ -59,7 +62,7 @@ HEAD = ("kernel", "use", "slots", "loop", "fixed", "regs", "shared", "blocks")
 
 
 def print_head() -> None:
-    print(f"{HEAD[0]:52} {HEAD[1]:>10} " + " ".join(f"{name:>6}" for name in HEAD[2:]) + "  share of copy bandwidth")
+    print(f"{HEAD[0]:52} {HEAD[1]:>10} " + " ".join(f"{name:>6}" for name in HEAD[2:]) + "  share of copy bandwidth at most")
 
 
 def print_row(row: table.Row) -> None:
@@ -89,10 +92,18 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"no share is predicted for {', '.join(unknown)}: bench/count/chips.py has no chip of theirs", file=sys.stderr)
     files.write(arguments.json, lambda: files.as_json(kept))
     files.write(arguments.markdown, lambda: files.as_markdown(kept))
-    if arguments.plot:
+    return 0
+
+
+def predict(page: Path, picture: Path | None) -> int:
+    from . import predictions
+
+    chips = predictions.by_chip()
+    files.write(page, lambda: predictions.as_markdown(chips))
+    if picture:
         from .picture import draw
 
-        draw(kept, arguments.plot)
+        draw({name: plain for name, (plain, _, _) in chips.items()}, picture)
     return 0
 
 
@@ -100,6 +111,8 @@ def main(words: list[str]) -> int:
     arguments = read_arguments(words)
     end_of_check()
     try:
+        if arguments.predict:
+            return predict(arguments.predict, arguments.plot)
         return check.run(arguments.all) if arguments.check else run(arguments)
     except (Fault, Missing) as fault:
         print(f"./quern bench --count: {fault}", file=sys.stderr)

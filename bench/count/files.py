@@ -39,7 +39,7 @@ def write(path: Path | None, text: Callable[[], str]) -> None:
 # ---- the page ----
 
 
-def _table(head: list[str], lines: list[list[str]]) -> str:
+def markdown_table(head: list[str], lines: list[list[str]]) -> str:
     rule = ["---", *("---:" for _ in head[1:])]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, rule, *lines))
 
@@ -49,26 +49,27 @@ def _chips() -> str:
               f"{predict.needed_in_flight(chip) / 1024:.0f}", f"{predict.budget(chip, 4):.1f}", chip.source]
              for chip in chips.CHIPS.values()]
     head = ["chip", "target", "SMs", "GHz", "copy, TB/s", "latency, ns", "KiB in flight an SM", "slots for 4 bytes", "source"]
-    return _table(head, lines)
+    return markdown_table(head, lines)
 
 
 def _cells(row: Row) -> list[str]:
     shares = "; ".join(f"{name} {share:.2f}, {bound}" for name, (share, bound) in row.shares.items())
     pipes = sorted(row.count.pipes.items(), key=lambda each: -each[1])[:4]
     flying = f"{row.blocks * row.launch.in_flight / 1024:.0f}" if row.blocks is not None else ""
-    return [row.kernel.base_name, f"{row.use.vocab:,}" if row.use.vocab else row.use.form, f"{row.count.slots:.1f}", f"{row.count.loop:.1f}",
-            f"{row.count.fixed:.1f}", ", ".join(f"{name} {slots:.1f}" for name, slots in pipes), str(row.launch.registers),
-            str(row.launch.shared), "" if row.blocks is None else str(row.blocks), flying, shares]
+    use = f"{row.use.vocab:,}" if row.use.vocab else row.use.form
+    return [row.kernel.base_name, use, f"{row.count.slots:.1f}", f"{row.count.loop:.1f}", f"{row.count.fixed:.1f}",
+            ", ".join(f"{name} {slots:.1f}" for name, slots in pipes), str(row.launch.registers), str(row.launch.shared),
+            "" if row.blocks is None else str(row.blocks), flying, shares]
 
 
 def as_markdown(rows: list[Row]) -> str:
     """The kernels that dispatch takes for many rows, by target."""
     head = ["kernel", "vocab or form", "slots", "in loops", "fixed", "most used pipes", "registers", "shared", "blocks an SM",
-            "KiB in flight", "share of copy, bound"]
+            "KiB in flight", "share of copy at most, bound"]
     parts = ["# Issue slots of the GPU kernels, counted\n\nWritten by `./quern bench --count`; the unit and the model are in "
              f"[README.md](../README.md#issue-slots-counted).  Cross-entropy: what dispatch takes for {ROWS:,} rows.  "
              "No GPU has run for this table.\n\n", _chips()]
     for target in dict.fromkeys(row.kernel.target.name for row in rows):
         lines = [_cells(row) for row in rows if row.kernel.target.name == target and row.chosen]
-        parts.append(f"\n## {target}\n\n{_table(head, lines)}")
+        parts.append(f"\n## {target}\n\n{markdown_table(head, lines)}")
     return "".join(parts)

@@ -29,7 +29,7 @@ def disassembler() -> Path:
 
 @functools.lru_cache(maxsize=8)  # the files of one target
 def _disassembled(cubin: Path) -> dict[str, sass.Code]:
-    done = subprocess.run([str(disassembler()), "-c", str(cubin)], capture_output=True, text=True)
+    done = subprocess.run([str(disassembler()), "-c", "-hex", str(cubin)], capture_output=True, text=True)
     if done.returncode != 0:
         raise Missing(f"{disassembler()}: {done.stderr.strip()}")
     return sass.read(done.stdout)

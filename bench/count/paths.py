@@ -112,10 +112,22 @@ class Walk:
             if len(found) != 1:
                 raise Fault(f"{self._who()}: {len(found)} loops are {self.role.root}: expected one")
             root = found[0]
-        path = self._find(root, self.role.way)
-        self._demand(path, self.role.way)
-        self._add(path, 1.0)
+        self.path = self._find(root, self.role.way)
+        self._demand(self.path, self.role.way)
+        self._add(self.path, 1.0)
         return self.weights
+
+    def segments(self) -> list[tuple[str, list[int], float]]:
+        """After run(): what lies between the loops of the path, under no name, and each loop with the trips of its first way."""
+        trips = self._trips([step for step in self.path.steps if isinstance(step, Passage)])
+        found: list[tuple[str, list[int], float]] = [("", [], 1.0)]
+        for step in self.path.steps:
+            if isinstance(step, int):
+                found[-1][1].extend((step, *self.flow.called(step)))
+                continue
+            found += [(step.name, path.own(), each) for (_, path), each in zip(step.ways, trips[step.loop.head])]
+            found.append(("", [], 1.0))
+        return [each for each in found if each[1]]
 
     def _who(self) -> str:
         return f"{self.flow.code.name}, {self.role.name}"

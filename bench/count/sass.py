@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 SECTION = re.compile(r"\.section\s+\.?(\S+?),")
 KERNEL = re.compile(r"\.text\.(\S+):$")
 LABEL = re.compile(r"(\.L_\w+|\$\S+):$")
 LINE = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
+UPPER = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/$")  # the second half of an encoding, on a line of its own
 GUARD = re.compile(r"@(!?U?P\w+)\s+")
 TABLE = re.compile(r"\(\*\"BRANCH_TARGETS ([^\"]+)\"\*\)")
 PLACE = re.compile(r"`\(((?:\.L_|\$)[^)]+)\)")
+
+
+@dataclass(frozen=True)
+class Control:
+    """When an instruction may issue, as ptxas has encoded it (Jia et al., arXiv 1804.06826): of Volta and later."""
+
+    stall: int   # clocks to the warp's next instruction
+    write: int   # the barrier that its result releases; 7: none
+    read: int    # ... that the reading of its operands releases
+    wait: int    # the barriers that it waits for: bits
+
+    @staticmethod
+    def of(upper: int) -> Control:
+        bits = upper >> 41
+        return Control(bits & 15, bits >> 5 & 7, bits >> 8 & 7, bits >> 11 & 63)
+
+
+NO_CONTROL = Control(1, 7, 7, 0)
 
 
 @dataclass(frozen=True)
@@ -22,6 +41,7 @@ class Instruction:
     guard: str      # P0 or !P0; empty: none
     text: str       # without the guard
     targets: tuple[str, ...]
+    control: Control = NO_CONTROL
 
     @property
     def name(self) -> str:
@@ -66,4 +86,6 @@ def read(text: str) -> dict[str, Code]:
             targets = tuple(re.split(r",\s*", listed[1])) if listed else tuple(PLACE.findall(rest))
             address, text = int(found[1], 16), TABLE.sub("", rest).strip()
             present.instructions.append(Instruction(address, guard[1] if guard else "", text, targets))
+        elif found := UPPER.match(line):
+            present.instructions[-1] = replace(present.instructions[-1], control=Control.of(int(found[1], 16)))
     return kernels

@@ -12,7 +12,7 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests")]
 from checks import cases  # noqa: E402
-from count import check, chips, predict, sass, table  # noqa: E402
+from count import check, chips, issue, predict, sass, table, timeline  # noqa: E402
 from count.counts import Count, count  # noqa: E402
 from count.describe import Item, Role, Shape, Use, Way  # noqa: E402
 from count.flow import Fault, Flow  # noqa: E402
@@ -221,6 +221,70 @@ ADAM = next(kernel for kernel in plan.kernels("adam") if kernel.name == "adam_gr
 
 CODE = Code(registers=32, spills=0, stack=0, shared=64, loads={}, stores={}, digest="present")
 IMAGES = {"sm_90a/gradient_norm": Image((65, 8), (9, 0), {ADAM.symbol: CODE})}
+
+
+# ---- predicted shares ----
+
+H100 = chips.CHIPS["H100"]
+
+
+def encoded(text: str, stall: int = 1, write: int = 7, wait: int = 0) -> list[sass.Instruction]:
+    """One instruction, read from a listing with its control code."""
+    upper = (stall | write << 5 | 7 << 8 | wait << 11) << 41
+    listing = f".text.k:\n        /*0000*/  {text} ;  /* 0x{0:016x} */\n  /* 0x{upper:016x} */\n"
+    return sass.read(listing)["k"].instructions
+
+
+def test_clocks_of_loops() -> None:
+    add, exponential = encoded("FADD R0, R0, R1"), encoded("MUFU.EX2 R2, R0")
+    for what, body, warps, expected in (
+            ("one warp issues each clock", add * 8, 1, 8), ("four warps share a scheduler", add * 8, 4, 32),
+            ("two pipes, one instruction a clock", (add + encoded("LOP3.LUT R0, R0, R1, RZ, 0x3c, !PT") + add) * 4, 8, 96),
+            ("a stall", encoded("FADD R0, R0, R1", stall=4) * 8, 1, 32),
+            ("... hides behind other warps", encoded("FADD R0, R0, R1", stall=4) * 8, 4, 32),
+            ("MUFU has a quarter of a warp's lanes in two clocks", exponential * 10, 2, 160),
+            ("16 bytes of shared memory", encoded("LDS.128 R0, [R1]") * 10, 1, 160),
+            ("a result that is awaited: 24 clocks, and 8 where the next one begins",
+             encoded("MUFU.EX2 R2, R0", write=0) + encoded("FADD R3, R2, R1", wait=1), 1, 25)):
+        found = issue.clocks(body, warps, H100, 100)
+        if abs(found / expected - 1) > 0.03:
+            raise AssertionError(f"{what}: {found} clocks, expected {expected}")
+
+
+def work_of(turns: float, clocks: float, blocks: int = 2, **first: float) -> timeline.Work:
+    parts = (timeline.Part(reads=1e5, **first), timeline.Part(10, lambda together: together * clocks, may_raise=True),
+             timeline.Part(10, lambda together: together * clocks, writes=1e5, needs_labels=True))
+    return timeline.Work(H100, H100.sms, parts, blocks, turns, 2e5)
+
+
+def expect_share(found: float, low: float, high: float) -> None:
+    if not low <= found <= high:
+        raise AssertionError(f"a share of {found}, expected {low} to {high}")
+
+
+def test_shares_by_events() -> None:
+    # 2e5 bytes of a block take 8.8 us at 22.7 KB a us; 10 trips of 2 blocks, 11.4 us, are 1,000 clocks each.
+    for work in (work_of(20, 10), work_of(20, 500), work_of(3.5, 100), work_of(20, 100, 1, waits=True)):
+        expect_share(timeline.low(work), 0.1, timeline.high(work) + 0.02)
+    expect_share(timeline.high(work_of(1000, 1)), timeline.DRAIN - 0.02, timeline.DRAIN)      # memory alone
+    expect_share(timeline.low(work_of(200, 1)), 0.8, timeline.DRAIN)
+    expect_share(timeline.high(work_of(1000, 2000)) * 45.6 / 17.6, 0.93, 1)                      # clocks alone: 22.8 us a loop
+    expect_share(timeline.low(work_of(100, 2000)) * 45.6 / 17.6, 0.75, 1)
+    expect_share(timeline.low(work_of(1, 1)), 0.5, timeline.DRAIN)                               # what is written is in memory
+    expect_share(timeline.low(work_of(1.25, 1)) / timeline.low(work_of(2, 1)), 0.85, 1.1)          # few blocks move few bytes
+    expect_share(timeline.low(work_of(1.25, 2000, 1)) / timeline.low(work_of(2, 2000, 1)), 0.55, 0.75)  # ... and takes long
+
+
+def test_shares_of_tiles() -> None:
+    load = encoded("LDG.E.128 R4, [R2]", write=0) + encoded("FADD R3, R4, R1", wait=1)
+    few, many = (timeline.of_tiles(H100, timeline.Tile(load, 512, 512), warps) for warps in (1, 16))
+    for low, high in (few, many):
+        expect_share(low, 0, high)
+    # A load of an idle memory takes 659 clocks: 16 warps of 4 schedulers have 32 KiB in them, 50 bytes a clock.
+    bandwidth = 3e12 / 132 / 1.755e9
+    expect_share(few[1] / (4 * 512 / 660 / bandwidth), 0.95, 1.05)
+    expect_share(many[1], timeline.DRAIN - 1e-6, timeline.DRAIN + 1e-6)
+    expect_share(few[0] / few[1], 0.49, 0.52)
 
 
 def compared(slots: float | None, is_same: bool = False, chosen: bool = True, shared: int = 64) -> tuple[list[str], list[str]]:
