@@ -50,6 +50,11 @@ void nccl_begin(struct rank *rank, struct nccl_side *side) { nccl_open(side, ran
 
 void nccl_end(struct rank *rank, struct nccl_side *side) { rank_ok(rank, nccl_close(side)); }
 
+void nccl_meet(const struct nccl_side *side) {
+    rank_ok(side->rank, quern_barrier(side->group, NULL, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+}
+
 void *nccl_allocate(void *user, int64_t bytes) {
     struct nccl_side *side = user;
     CUdeviceptr memory;
