@@ -73,6 +73,19 @@ void gpu_group_synchronize(const struct gpu_group *group) {
     }
 }
 
+void gpu_group_leave(struct gpu_group *group, int rank) {
+    check_ok(quern_group_destroy(group->group[rank]));
+    group->group[rank] = NULL;
+}
+
+void gpu_group_expect(const struct gpu_group *group, quern_status status, const char *text) {
+    gpu_group_synchronize(group);
+    for (int rank = 0; rank < group->ranks; rank++) {
+        if (group->group[rank]) check_status(quern_group_status(group->group[rank]), status);
+        if (group->group[rank] && status != QUERN_OK) check_detail(text);
+    }
+}
+
 void gpu_group_barrier(const struct gpu_group *group, uint64_t members) {
     int list[64];
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
