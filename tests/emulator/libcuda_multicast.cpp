@@ -121,9 +121,7 @@ bool team_is_complete(const Physical &object) {
 
 }  // namespace
 
-bool has_multicast(const Device &d) {
-  return d.capability.major >= 9 && environment("QUERN_EMULATOR_MULTICAST", 0) != 0;
-}
+bool has_multicast(const Device &d) { return d.capability.major >= 9 && environment("QUERN_EMULATOR_MULTICAST", 0) != 0; }
 
 bool open_multicast(Physical &object) {
   void *p = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, object.file, 0);

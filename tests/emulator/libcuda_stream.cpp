@@ -497,9 +497,7 @@ Caller &caller = *new Caller;
 struct UserObject {
   void *data;
   void (*end)(void *);
-  ~UserObject() {
-    caller.add([data = data, end = end] { end(data); });
-  }
+  ~UserObject() { caller.add([data = data, end = end] { end(data); }); }
 };
 
 namespace {

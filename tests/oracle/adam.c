@@ -46,15 +46,12 @@ static struct scalars scalars_of(const quern_adam_args *args, const quern_adam_t
     const bool l2 = args->mode == QUERN_ADAM_L2;
     const float grad_factor = (float)(clip_of(args) / args->grad_scale);
     struct scalars scalars = {
-        .grad_factor = args->maximize ? -grad_factor : grad_factor,
-        .one_minus_beta1 = (float)(1 - args->beta1),
+        .grad_factor = args->maximize ? -grad_factor : grad_factor, .one_minus_beta1 = (float)(1 - args->beta1),
         .one_minus_beta2 = (float)(1 - args->beta2),
         .step_size = (float)((long double)args->lr / bias_correction(args->bias1, args->beta1, args->step)),
         .inverse_sqrt_bias2 = (float)(1 / sqrtl(bias_correction(args->bias2, args->beta2, args->step))),
-        .inverse_bias2 = (float)(1 / bias_correction(args->bias2, args->beta2, args->step)),
-        .eps = (float)args->eps,
-        .decoupled_decay = l2 ? 0 : (float)(args->lr * args->weight_decay),
-        .l2_decay = l2 ? (float)args->weight_decay : 0,
+        .inverse_bias2 = (float)(1 / bias_correction(args->bias2, args->beta2, args->step)), .eps = (float)args->eps,
+        .decoupled_decay = l2 ? 0 : (float)(args->lr * args->weight_decay), .l2_decay = l2 ? (float)args->weight_decay : 0,
     };
     if (args->use_multipliers) {
         scalars.step_size *= tensor->lr_multiplier;
