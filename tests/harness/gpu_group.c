@@ -1,7 +1,6 @@
 /* Creates groups of GPU ranks that one thread drives.  gpu_group.h documents the functions. */
 #include "harness/gpu_group.h"
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 
 /* The environment configures the emulator; a real driver reads only the number of its queues. */

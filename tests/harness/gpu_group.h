@@ -7,10 +7,7 @@
 #ifndef HARNESS_GPU_GROUP_H
 #define HARNESS_GPU_GROUP_H
 
-#include <stdbool.h>
-
 #include "harness/device.h"
-#include "quern.h"
 
 enum { MOST_GPU_RANKS = QUERN_MAX_RANKS };
 
