@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"
 #include "harness/random.h"

@@ -4,10 +4,8 @@
  *
  * Runs on: cpu; kernels of quantize, collective.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/one_chunks.h"
-#include "harness/device.h"
 #include "ranks/chunks/chunks.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"

@@ -4,7 +4,6 @@
  *
  * Runs on: emulated, gpu; kernels of barrier, quantize, collective.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/gpu_bench.h"
 #include "harness/random.h"

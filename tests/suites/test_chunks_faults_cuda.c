@@ -4,10 +4,8 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, quantize, collective.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/gpu_bench.h"
-#include "harness/ranks.h"
 
 enum { RANKS = 3, VALUE = 7, PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };
 

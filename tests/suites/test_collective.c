@@ -4,17 +4,12 @@
  *
  * Runs on: cpu; kernels of collective.
  */
-#include <setjmp.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "harness/check.h"
-#include "harness/device.h"
 #include "harness/one_collective.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "kernels/collective_pieces.h"
-#include "oracle/collective.h"
 #include "ranks/collective/collective.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"

@@ -4,7 +4,6 @@
  *
  * Runs on: emulated, gpu; kernels of barrier, collective.
  */
-#include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/gpu_bench.h"
 #include "harness/random.h"

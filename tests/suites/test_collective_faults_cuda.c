@@ -4,10 +4,8 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, collective.
  */
-#include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/gpu_bench.h"
-#include "harness/ranks.h"
 #include "kernels/collective_problem.h"
 
 enum { RANKS = 3, POOL = 1 << 19, PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE };

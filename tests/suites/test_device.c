@@ -6,8 +6,6 @@
 #include <time.h>
 
 #include "harness/adam_case.h"
-#include "harness/buffer.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
 #include "harness/ranks.h"

@@ -4,13 +4,11 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/collective_case.h"
 #include "harness/cuda.h"
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"
-#include "harness/nccl_side.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "ranks/membership.h"

@@ -5,7 +5,6 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/device.h"
 #include "harness/nccl_side.h"

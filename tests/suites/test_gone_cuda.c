@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/gpu_group.h"
 #include "harness/gpu_ranks.h"
 #include "os/futex.h"

@@ -9,12 +9,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/hosts_case.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "os/address.h"
 #include "ranks/hosts/hosts.h"
 #include "ranks/membership.h"

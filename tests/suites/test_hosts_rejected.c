@@ -5,14 +5,11 @@
  * Runs on: ranks.
  */
 #include <arpa/inet.h>
-#include <sys/socket.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/gather_store.h"
 #include "harness/played_host.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
@@ -42,9 +39,7 @@ static int connect_to(const char *meet) {
 }
 
 /* What a rejected connection says is read only as far as it makes sense, so the rest may fail. */
-static void say(int socket_, const void *bytes, size_t count) {
-    if (send(socket_, bytes, count, MSG_NOSIGNAL) < 0) return;
-}
+static void say(int socket_, const void *bytes, size_t count) { if (send(socket_, bytes, count, MSG_NOSIGNAL) < 0) return; }
 
 /* A hello as the group's own ranks say it. */
 static struct quern_hello fresh_hello(const unsigned char *key) {

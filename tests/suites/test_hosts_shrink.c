@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 
 #include "harness/check.h"
-#include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "ranks/group/group.h"
 #include "ranks/handles.h"

@@ -5,10 +5,8 @@
  */
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "os/clock.h"
 #include "ranks/group/group.h"

@@ -4,7 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"
 

@@ -6,8 +6,6 @@
  */
 #include <fnmatch.h>
 
-#include "harness/check.h"
-#include "harness/cuda.h"
 #include "harness/gpu_bench.h"
 #include "ranks/handles.h"
 

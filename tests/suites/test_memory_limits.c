@@ -441,9 +441,7 @@ static bool enter_group(void) {
     return write_file(O_TRUNC, path, process, strlen(process));
 }
 
-static void remove_group(void) {
-    for (int attempt = 0; attempt < 100 && rmdir(group) != 0; attempt++) rank_sleep(0.02);
-}
+static void remove_group(void) { for (int attempt = 0; attempt < 100 && rmdir(group) != 0; attempt++) rank_sleep(0.02); }
 
 static quern_status allocate(quern_group *group_of, size_t mib, char **memory) {
     const size_t bytes = mib << 20;

@@ -6,7 +6,6 @@
  */
 #include <dlfcn.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/ranks.h"

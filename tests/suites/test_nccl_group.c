@@ -4,10 +4,8 @@
  *
  * Runs on: one emulated.
  */
-#include <errno.h>
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/nccl_side.h"

@@ -4,11 +4,8 @@
  *
  * Runs on: cpu; kernels of ragged_all_to_all.
  */
-#include "harness/check.h"
-#include "harness/device.h"
 #include "harness/one_exchange.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "os/text.h"
 #include "ranks/describe.h"
 #include "ranks/handles.h"

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/gpu_bench.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"

@@ -4,8 +4,6 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
-#include "harness/check.h"
-#include "harness/gpu_bench.h"
 #include "harness/one_exchange.h"
 #include "kernels/collective_problem.h"
 

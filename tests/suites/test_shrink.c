@@ -7,7 +7,6 @@
 
 #include "harness/check.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "ranks/handles.h"
 
@@ -28,9 +27,8 @@ static quern_group *shrink(struct rank *rank, quern_group *group) {
 /* The highest rank begins, and the others wait in a barrier.  A second shrink is refused. */
 TEST_RANKS_FOR(shrink, a_group_of_which_all_live, for (int ranks = 1; ranks <= 5; ranks++), .kind = RANK_BOTH, .count = ranks) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *again = NULL;
-    if (rank->rank < rank->ranks - 1) {
+    if (rank->rank < rank->ranks - 1)
         rank_refused(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED, "it is being shrunk");
-    }
     quern_group *new = shrink(rank, group);
     expect_group(rank, new, (1u << rank->ranks) - 1);
     rank_refused(rank, quern_group_shrink(&group, 1, &again), QUERN_INVALID_ARGUMENT, "was shrunk before");

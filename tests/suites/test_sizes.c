@@ -5,7 +5,6 @@
  * Runs on: cpu, one emulated, gpu.
  */
 #include "harness/buffer.h"
-#include "harness/check.h"
 
 static struct test_device device;
 

@@ -4,10 +4,8 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "harness/transfer_pair.h"
 #include "ranks/transfer/transfer.h"
 

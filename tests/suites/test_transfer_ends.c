@@ -4,10 +4,8 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "harness/transfer_pair.h"
 #include "ranks/transfer/transfer.h"
 
@@ -39,9 +37,7 @@ static void let_go(const struct rank *rank) { __atomic_store_n((int *)rank->shar
 
 static bool has_word(const struct rank *rank) { return __atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE); }
 
-static void await_word(const struct rank *rank) {
-    while (!has_word(rank)) rank_sleep(1e-3);
-}
+static void await_word(const struct rank *rank) { while (!has_word(rank)) rank_sleep(1e-3); }
 
 /* The group works, also for a transfer of the same key. */
 static quern_status finish(struct rank *rank, quern_group *group) {
