@@ -219,9 +219,8 @@ struct rank_result {
 
 struct rank_run;
 
-/* An emulated machine with so many GPUs, or NCCL_GPUS, and the settings of the stand-in (tests/nccl), for ranks started then. */
+/* An emulated machine with NCCL_GPUS and the settings of the stand-in (tests/nccl), for ranks started then. */
 enum { NCCL_GPUS = 8 };
-void nccl_set_gpus(int gpus, const char *settings);
 void nccl_set_machine(const char *settings);
 
 /* Starts the ranks; ends the program if it cannot. */

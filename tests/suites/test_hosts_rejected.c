@@ -328,7 +328,7 @@ static bool bring_facts(int one, const unsigned char *session, struct played_car
     return quern_receive_all(one, &heard, sizeof heard, quern_now() + 60000000000) && heard.status == QUERN_OK;
 }
 
-TEST_BODY(hosts_rejected, fuzzed_facts, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .shared_bytes = 64) {
+TEST_BODY(hosts_rejected, fuzzed_facts, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     const int rounds = (int)test_size(60, 15);
     int *ended = rank->shared;  /* rounds */
     for (int round = 0; round < rounds; round++) {
