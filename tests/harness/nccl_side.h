@@ -38,6 +38,8 @@ void nccl_meet(const struct nccl_side *side);
 /* Memory of the GPU of a side; copies between it and the host, on the side's stream, and on another one. */
 void *nccl_allocate(void *side, int64_t bytes);
 void nccl_release(void *side, void *memory);
+void *nccl_map(void *side, int64_t bytes, int kinds);  /* of cuMemCreate, with handles of these kinds, in whole pages of 2 MiB */
+void nccl_unmap(void *side, void *memory);
 void nccl_put(void *side, void *to, const void *from, int64_t bytes);
 void nccl_get(void *side, void *to, const void *from, int64_t bytes);
 

@@ -13,7 +13,6 @@
 #include "harness/random.h"
 #include "ranks/membership.h"
 #include "ranks/transfer/transfer.h"
-#include "runtime/device.h"
 
 #define FABRIC .nccl = "", .fabric = "one"
 
@@ -195,56 +194,32 @@ TEST_BODY(fabric, bound_memory_ends_with_the_next_allocations, .kind = RANK_PROC
 
 /* ---- registration ---- */
 
-enum { UNIT = 2 << 20 };
-
-/* Memory of cuMemCreate, with handles of these kinds. */
-static CUdeviceptr make_memory(struct nccl_side *side, int kinds, CUmemGenericAllocationHandle *handle) {
-    const CUmemLocation here = {CU_MEM_LOCATION_TYPE_DEVICE, side->device->cuda_device};
-    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requested_handle_types = kinds,
-                                            .location = here};
-    const CUmemAccessDesc access = {here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUdeviceptr address;
-    cuda_ok(side, vmm_create(handle, UNIT, &properties, 0));
-    cuda_ok(side, vmm_reserve(&address, UNIT, 0, 0, 0));
-    cuda_ok(side, vmm_map(address, UNIT, 0, *handle, 0));
-    cuda_ok(side, vmm_set_access(address, UNIT, &access, 1));
-    return address;
-}
-
-static void free_memory(struct nccl_side *side, CUdeviceptr address, CUmemGenericAllocationHandle handle) {
-    cuda_ok(side, vmm_unmap(address, UNIT));
-    cuda_ok(side, vmm_unreserve(address, UNIT));
-    cuda_ok(side, vmm_release(handle));
-}
-
 TEST_SIDE(fabric, registered_memory, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, FABRIC) {
-    CUmemGenericAllocationHandle handle;
-    const CUdeviceptr address = make_memory(side, CU_MEM_HANDLE_TYPE_FABRIC, &handle);
-    void *part = (void *)(uintptr_t)(address + 64 * (CUdeviceptr)rank->rank);
+    char *memory = nccl_map(side, 4096, CU_MEM_HANDLE_TYPE_FABRIC);
+    void *part = memory + 64 * rank->rank;
     rank_ok(rank, quern_symmetric_register(&side->group, 1, &part, &(size_t){1024}));
     check_reach(side, part);
     rank_ok(rank, quern_symmetric_unregister(side->group, part, side->stream));
-    free_memory(side, address, handle);
+    nccl_unmap(side, memory);
 }
 
 /* The memory of one rank is wrong: all get the reason, and the group stays. */
 TEST_SIDE(fabric, what_cannot_be_registered, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, FABRIC) {
-    CUmemGenericAllocationHandle handles[2];
-    const CUdeviceptr right = make_memory(side, CU_MEM_HANDLE_TYPE_FABRIC, &handles[0]),
-                      wrong = make_memory(side, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &handles[1]);
+    void *right = nccl_map(side, 4096, CU_MEM_HANDLE_TYPE_FABRIC);
     const struct {
-        CUdeviceptr memory;
+        void *memory;
         const char *words;
-    } rows[] = {{wrong, "rank 3: the memory was made without a fabric handle, so that other hosts cannot reach it"},
-                {(uintptr_t)nccl_allocate(side, 4096), "rank 3: the memory is not of cuMemCreate, so that other hosts"}};
+    } rows[] = {{nccl_map(side, 4096, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+                 "rank 3: the memory was made without a fabric handle, so that other hosts cannot reach it"},
+                {nccl_allocate(side, 4096), "rank 3: the memory is not of cuMemCreate, so that other hosts"}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        void *part = (void *)(uintptr_t)(rank->rank == 3 ? rows[i].memory : right);
+        void *part = rank->rank == 3 ? rows[i].memory : right;
         rank_refused(rank, quern_symmetric_register(&side->group, 1, &part, &(size_t){1024}), QUERN_NOT_SUPPORTED, rows[i].words);
     }
     nccl_meet(side);
-    nccl_release(side, (void *)(uintptr_t)rows[1].memory);
-    free_memory(side, right, handles[0]);
-    free_memory(side, wrong, handles[1]);
+    nccl_release(side, rows[1].memory);
+    nccl_unmap(side, rows[0].memory);
+    nccl_unmap(side, right);
 }
 
 /* ---- transfers ---- */
