@@ -57,7 +57,9 @@ Test(status, detail_is_copied_like_snprintf) {
     check_status(quern_device_open(QUERN_CPU, 5, NULL), QUERN_NULL_POINTER);
     size_t length = quern_error_detail(all, sizeof all);
     check(length > 8 && strlen(all) == length, "\"%s\" is not %zu characters long", all, length);
-    check(quern_error_detail(NULL, 0) == length, "another length without a buffer");
+    check(quern_error_detail(NULL, 0) == length && quern_error_detail(NULL, SIZE_MAX) == length, "another length without a buffer");
+    char whole[sizeof all];
+    check(quern_error_detail(whole, SIZE_MAX) == length && !strcmp(whole, all), "\"%s\" in a buffer of any size", whole);
     memset(part, 'x', sizeof part);
     check(quern_error_detail(part, sizeof part - 1) == length, "another length");
     check(!memcmp(part, all, 6) && part[6] == 0 && part[7] == 'x', "not cut off after 6 characters");
