@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs into a folder of its own and builds programs against what was installed, as an engine would: each line under "Linking" in
-# examples/README.md and each line in the first comment of an example, as they stand; then one program that uses one operation.
+# examples/README.md and each line in the first comment of an example, as they stand; and the program of README.md.
 # Called by tests/run.py.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -97,11 +97,9 @@ for source in examples/*.c; do
     step "$line" sh -c "cd '$work/examples' && $line"
 done
 
-step "one operation builds" sh -c "cc tests/consumers/adam_only.c \$(pkg-config --cflags --libs quern) -o '$work/adam_only'"
-step "one operation runs" "$work/adam_only"
-# Of the other one remains a weak, empty row.
-step "one operation links only that one" sh -c "! nm --defined-only '$work/adam_only' | grep -v ' V ' | grep -i cross_entropy"
-step "needs no CUDA and no C++ runtime" sh -c "! ldd '$work/adam_only' | grep -E 'cuda|stdc'"
+# The program of README.md calls Adam alone.  Of another operation remains a weak, empty row.
+step "one operation links only that one" sh -c "! nm --defined-only '$work/engine' | grep -v ' V ' | grep -i cross_entropy"
+step "needs no CUDA and no C++ runtime" sh -c "! ldd '$work/engine' | grep -E 'cuda|stdc'"
 
 # The address of a function of a shared library is a place in such a program, and not in the library.
 for linker in bfd gold lld; do

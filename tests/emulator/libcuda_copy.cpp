@@ -98,10 +98,6 @@ API Result cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t n) {
   ENTER(context);
   return copy(number(to), false, from, true, n, nullptr, Wait::yes);
 }
-API Result cuMemcpyDtoD_v2(DevicePointer to, DevicePointer from, size_t n) {
-  ENTER(context);
-  return copy(to, true, from, true, n, nullptr, Wait::no);
-}
 API Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t n, void *stream) {
   ENTER(context);
   return copy(to, true, number(from), false, n, stream, Wait::no);
@@ -113,10 +109,6 @@ API Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t n, void *st
 API Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t n, void *stream) {
   ENTER(context);
   return copy(to, true, from, true, n, stream, Wait::no);
-}
-API Result cuMemcpy(DevicePointer to, DevicePointer from, size_t n) {
-  ENTER(context);
-  return copy(to, find_allocation(to) != nullptr, from, find_allocation(from) != nullptr, n, nullptr, Wait::yes);
 }
 API Result cuMemcpyPeerAsync(DevicePointer to, Context *, DevicePointer from, Context *, size_t n, void *stream) {
   ENTER(context);

@@ -95,6 +95,3 @@ API Result cuGetProcAddress_v2(const char *name, void **function, int, unsigned 
   if (status) *status = *function ? 0 : 1;  // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
   return *function ? success : not_found;
 }
-API Result cuGetProcAddress(const char *name, void **function, int version, unsigned long long flags) {
-  return cuGetProcAddress_v2(name, function, version, flags, nullptr);
-}

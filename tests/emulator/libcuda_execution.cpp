@@ -14,9 +14,7 @@ typedef std::chrono::steady_clock Clock;
 constexpr u64 second = 1000000000;
 
 // Some thread must execute: if none does, the first waiting one.
-void appoint_executor() {
-  if (!driver().has_executor && !driver().waiters.empty()) driver().waiters.front()->wake.notify_all();
-}
+void appoint_executor() { if (!driver().has_executor && !driver().waiters.empty()) driver().waiters.front()->wake.notify_all(); }
 
 // Whether a kernel that may overlap another one may start.
 bool is_let(const Operation &op) {
@@ -170,9 +168,7 @@ bool start_ready(std::vector<OperationRef> operations) {
   return any;
 }
 
-bool start_any_ready() {
-  return start_ready(driver().pending);
-}
+bool start_any_ready() { return start_ready(driver().pending); }
 
 bool start_awaited() {
   bool any = false;
@@ -298,9 +294,7 @@ void run_what_is_possible(const OperationRef &target) {
   sweep_pending();
 }
 
-Result block_if_asked(Stream &s) {
-  return driver().launch_blocking && !s.capture ? run_until_done(s.last, *s.context) : success;
-}
+Result block_if_asked(Stream &s) { return driver().launch_blocking && !s.capture ? run_until_done(s.last, *s.context) : success; }
 
 Result run_everything(Context &c) {
   for (;;) {
@@ -314,13 +308,9 @@ Result run_everything(Context &c) {
   return c.error;
 }
 
-void wait_for_device(Device &d) {
-  if (driver().waits && d.context) run_everything(*d.context);
-}
+void wait_for_device(Device &d) { if (driver().waits && d.context) run_everything(*d.context); }
 
-void wait_for_all_devices() {
-  for (auto &d : driver().devices) wait_for_device(*d);
-}
+void wait_for_all_devices() { for (auto &d : driver().devices) wait_for_device(*d); }
 
 void drop_work(Context &c) {
   for (auto &op : driver().pending)

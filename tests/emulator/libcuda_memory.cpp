@@ -67,9 +67,7 @@ unsigned long long next_memory_id() {
   return ++last;
 }
 
-void for_each_allocation(const std::function<void(const Allocation &)> &f) {
-  for (auto &[address, a] : allocations) f(a);
-}
+void for_each_allocation(const std::function<void(const Allocation &)> &f) { for (auto &[address, a] : allocations) f(a); }
 
 Allocation &add_allocation(Memory kind, DevicePointer address, size_t bytes, Device *device) {
   rights_changed();

@@ -121,9 +121,7 @@ bool team_is_complete(const Physical &object) {
 
 }  // namespace
 
-bool has_multicast(const Device &d) {
-  return d.capability.major >= 9 && environment("QUERN_EMULATOR_MULTICAST", 0) != 0;
-}
+bool has_multicast(const Device &d) { return d.capability.major >= 9 && environment("QUERN_EMULATOR_MULTICAST", 0) != 0; }
 
 bool open_multicast(Physical &object) {
   void *p = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, object.file, 0);
@@ -213,14 +211,6 @@ Result check_bind(const Physical &object, const Physical &memory, size_t offset,
   return success;
 }
 
-Result bind_checked(unsigned long long handle, size_t offset, const PhysicalRef &memory, size_t memory_offset, size_t bytes) {
-  PhysicalRef object = multicast_of(handle);
-  if (!object || !memory) return invalid_value;
-  if (Result r = check_bind(*object, *memory, offset, memory_offset, bytes)) return r;
-  if (Result r = wait_for_team(*object)) return r;
-  return in_team(*object, *memory->device) ? bind(*object, memory, offset, memory_offset, bytes) : int(invalid_device);
-}
-
 }  // namespace
 
 API Result cuMulticastGetGranularity(size_t *bytes, const MulticastProp *p, int option) {
@@ -259,17 +249,14 @@ API Result cuMulticastAddDevice(unsigned long long handle, int device) {
   return success;
 }
 
-API Result cuMulticastBindMem(unsigned long long handle, size_t offset, unsigned long long memory, size_t memory_offset,
+API Result cuMulticastBindMem(unsigned long long handle, size_t offset, unsigned long long memory_handle, size_t memory_offset,
                               size_t bytes, unsigned long long flags) {
   ENTER(initialization);
-  return flags ? int(invalid_value) : bind_checked(handle, offset, object_of(memory), memory_offset, bytes);
-}
-
-API Result cuMulticastBindAddr(unsigned long long handle, size_t offset, DevicePointer p, size_t bytes, unsigned long long flags) {
-  ENTER(initialization);
-  Mapping *m = find_mapping(p);
-  if (flags || !m || p + bytes > m->address + m->bytes) return invalid_value;
-  return bind_checked(handle, offset, m->memory, m->offset + (p - m->address), bytes);
+  const PhysicalRef object = multicast_of(handle), memory = object_of(memory_handle);
+  if (flags || !object || !memory) return invalid_value;
+  if (Result r = check_bind(*object, *memory, offset, memory_offset, bytes)) return r;
+  if (Result r = wait_for_team(*object)) return r;
+  return in_team(*object, *memory->device) ? bind(*object, memory, offset, memory_offset, bytes) : int(invalid_device);
 }
 
 API Result cuMulticastUnbind(unsigned long long handle, int device, size_t offset, size_t bytes) {

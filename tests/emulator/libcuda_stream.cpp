@@ -217,26 +217,21 @@ API Result cuStreamQuery(void *handle) {
   return s->context->error ? s->context->error : int(not_ready);
 }
 
-// The handle that stands for a green context where a context is expected is its own.
-API Result cuStreamGetCtx(void *handle, void **c) {
-  ENTER_STREAM(s, handle, context);
-  *c = s->green ? static_cast<void *>(s->green) : s->context;
-  return success;
-}
+// A function that tells one thing of a stream.
+#define TELL(function, type, value) \
+  API Result function(void *handle, type *out) { \
+    ENTER_STREAM(s, handle, context); \
+    *out = value; \
+    return success; \
+  }
+TELL(cuStreamGetCtx, void *, s->green ? static_cast<void *>(s->green) : s->context)  // that of a green context is its own
+TELL(cuStreamGetPriority, int, s->priority)
+TELL(cuStreamGetId, unsigned long long, s->id)
+
 API Result cuStreamGetCtx_v2(void *handle, Context **c, GreenContext **green) {
   ENTER_STREAM(s, handle, context);
   *c = s->context;
   *green = s->green;
-  return success;
-}
-API Result cuStreamGetPriority(void *handle, int *priority) {
-  ENTER_STREAM(s, handle, context);
-  *priority = s->priority;
-  return success;
-}
-API Result cuStreamGetId(void *handle, unsigned long long *id) {
-  ENTER_STREAM(s, handle, context);
-  *id = s->id;
   return success;
 }
 API Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
@@ -264,11 +259,8 @@ API Result cuStreamWaitEvent(void *handle, Event *e, unsigned) {
   Stream *s = stream_of(handle);
   if (!s || !e) return invalid_handle;
   if (e->capture) return join_capture(*s, *e);
-  if (s->capture) {
-    if (!e->operation) return success;
-    return invalidate(*s->capture), capture_isolation;
-  }
   if (!e->operation) return success;
+  if (s->capture) return invalidate(*s->capture), capture_isolation;
   auto op = make_operation("wait for event", *s->context);
   op->after.push_back(e->operation);
   enqueue(*s, op);
@@ -497,9 +489,7 @@ Caller &caller = *new Caller;
 struct UserObject {
   void *data;
   void (*end)(void *);
-  ~UserObject() {
-    caller.add([data = data, end = end] { end(data); });
-  }
+  ~UserObject() { caller.add([data = data, end = end] { end(data); }); }
 };
 
 namespace {

@@ -171,9 +171,7 @@ static void set_adam(const struct call *call) {
 /* As bf16 about 0.011 and as e4m3 1.5; as a scale 2^-67; a counter of steps has small bytes in a low place. */
 enum { FILLED = 0x3c };
 
-static void fill(const void *pointer, size_t bytes) {
-    if (pointer) fields_bytes(pointer, bytes, FILLED);
-}
+static void fill(const void *pointer, size_t bytes) { if (pointer) fields_bytes(pointer, bytes, FILLED); }
 
 static void fill_tensor(const quern_adam_tensor *t) {
     const void *const arrays[] = {t->param, t->grad, t->m, t->v, t->master, t->v_max};

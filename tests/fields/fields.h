@@ -12,12 +12,8 @@
 #include "../../generated/dtypes.h"
 #include "../../generated/header/fields.h"
 #include "../../generated/header/parameters.h"
-#include "harness/args.h"
-#include "harness/check.h"
 #include "harness/device.h"
-#include "harness/standard.h"
 #include "header/table.h"
-#include "quern.h"
 
 /*
  * The letters of a rule, one for each call of the family, or a single one for all:

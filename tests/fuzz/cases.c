@@ -623,9 +623,7 @@ char *case_path(bool is_trace) {
     return own_path(is_trace);
 }
 
-void case_remove_paths(void) {
-    for (int i = 0; i < 2; i++) nftw(own_path(i), remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
+void case_remove_paths(void) { for (int i = 0; i < 2; i++) nftw(own_path(i), remove_entry, 8, FTW_DEPTH | FTW_PHYS); }
 
 void case_pointers(struct call *call, const struct record *record, void *self, const void *parent) {
     (void)parent;

@@ -41,9 +41,7 @@ static bool before_trace_end(struct call *call) {
 }
 
 /* One that is started, and one that was and is complete. */
-static void start(quern_transfer *transfer) {
-    if (!input_one_in(4)) (void)quern_transfer_start(transfer, NULL);
-}
+static void start(quern_transfer *transfer) { if (!input_one_in(4)) (void)quern_transfer_start(transfer, NULL); }
 
 static bool before_transfer_start(struct call *call) {
     int32_t done;

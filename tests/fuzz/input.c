@@ -18,9 +18,7 @@ uint8_t input_byte(void) {
     return *at++;
 }
 
-int64_t input_below(int64_t limit) {
-    return limit <= 256 ? input_byte() % limit : (input_byte() << 8 | input_byte()) % limit;
-}
+int64_t input_below(int64_t limit) { return limit <= 256 ? input_byte() % limit : (input_byte() << 8 | input_byte()) % limit; }
 
 bool input_one_in(int n) { return input_byte() % n == n - 1; }
 

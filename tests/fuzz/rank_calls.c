@@ -123,10 +123,7 @@ static quern_status make_reduction(struct rank *rank, const struct step *step) {
 
 const struct rank_call_row rank_calls[RANK_CALLS] = {
     [BARRIER] = {"ranks_barrier", make_barrier},
-    [ALLOC] = {"ranks_symmetric_alloc", make_memory},
-    [REGISTER] = {"ranks_symmetric_register", make_registration},
-    [SPLIT] = {"ranks_group_split", make_split},
-    [EXCHANGE] = {"ranks_ragged_all_to_all", make_exchange},
-    [PLAN] = {"ranks_ragged_plan", make_plan},
-    [REDUCTION] = {"ranks_reduction", make_reduction},
+    [ALLOC] = {"ranks_symmetric_alloc", make_memory}, [REGISTER] = {"ranks_symmetric_register", make_registration},
+    [SPLIT] = {"ranks_group_split", make_split}, [EXCHANGE] = {"ranks_ragged_all_to_all", make_exchange},
+    [PLAN] = {"ranks_ragged_plan", make_plan}, [REDUCTION] = {"ranks_reduction", make_reduction},
 };

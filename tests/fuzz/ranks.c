@@ -47,16 +47,11 @@ static const struct {
     enum deed deed;
     unsigned calls;                 /* those that can have the fault, as bits */
 } faults[FAULTS] = {
-    [WRONG_METADATA] = {.exchange = OF_METADATA, .calls = EXCHANGES},
-    [WRONG_SHAPE] = {.exchange = OF_SHAPE, .calls = EXCHANGES},
-    [WRONG_ARGUMENTS] = {.exchange = OF_ARGUMENTS, .calls = EXCHANGES},
-    [WRONG_SIZE] = {.calls = 1 << ALLOC},
+    [WRONG_METADATA] = {.exchange = OF_METADATA, .calls = EXCHANGES}, [WRONG_SHAPE] = {.exchange = OF_SHAPE, .calls = EXCHANGES},
+    [WRONG_ARGUMENTS] = {.exchange = OF_ARGUMENTS, .calls = EXCHANGES}, [WRONG_SIZE] = {.calls = 1 << ALLOC},
     [OTHER_TERMS] = {.reduction = OF_TERMS, .calls = 1 << REDUCTION},
-    [WRONG_TERMS] = {.reduction = OF_TERM_ARGUMENTS, .calls = 1 << REDUCTION},
-    [OTHER_MEMBERS] = {.calls = 1 << BARRIER},
-    [OTHER_CALL] = {.deed = MAKES_OTHER_CALL},
-    [ABSENT] = {.deed = IS_ABSENT},
-    [ABORTED] = {.deed = ABORTS},
+    [WRONG_TERMS] = {.reduction = OF_TERM_ARGUMENTS, .calls = 1 << REDUCTION}, [OTHER_MEMBERS] = {.calls = 1 << BARRIER},
+    [OTHER_CALL] = {.deed = MAKES_OTHER_CALL}, [ABSENT] = {.deed = IS_ABSENT}, [ABORTED] = {.deed = ABORTS},
     [DESTROYED] = {.deed = DESTROYS},
 };
 

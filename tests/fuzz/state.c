@@ -9,9 +9,7 @@ enum { MOST_LIVE = 48, MOST_OF_A_KIND = 4 };
 static struct live all[MOST_LIVE];
 static int count, permanent;
 
-static void expect_ok(quern_status status) {
-    if (status != QUERN_OK) abort();
-}
+static void expect_ok(quern_status status) { if (status != QUERN_OK) abort(); }
 
 /* A device with all operations, one with none, and a BLAS if this machine has one. */
 void state_begin(void) {

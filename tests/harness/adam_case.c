@@ -3,7 +3,6 @@
  */
 #include "harness/adam_case.h"
 
-#include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam.h"
 #include "oracle/dtype.h"
@@ -17,10 +16,8 @@ static const struct {
     size_t pointer;        /* the pointer's offset in the tensor's struct */
     enum length length;
 } arenas[ARENAS] = {
-    [ARENA_PARAM] = {offsetof(quern_adam_tensor, param), ELEMENTS},
-    [ARENA_GRAD] = {offsetof(quern_adam_tensor, grad), ELEMENTS},
-    [ARENA_M] = {offsetof(quern_adam_tensor, m), ELEMENTS},
-    [ARENA_V] = {offsetof(quern_adam_tensor, v), ELEMENTS},
+    [ARENA_PARAM] = {offsetof(quern_adam_tensor, param), ELEMENTS}, [ARENA_GRAD] = {offsetof(quern_adam_tensor, grad), ELEMENTS},
+    [ARENA_M] = {offsetof(quern_adam_tensor, m), ELEMENTS}, [ARENA_V] = {offsetof(quern_adam_tensor, v), ELEMENTS},
     [ARENA_MASTER] = {offsetof(quern_adam_tensor, master), ELEMENTS},
     [ARENA_M_SCALE] = {offsetof(quern_adam_tensor, m_scale), BLOCKS},
     [ARENA_V_SCALE] = {offsetof(quern_adam_tensor, v_scale), BLOCKS},
@@ -36,17 +33,10 @@ static size_t element_bytes(const quern_adam_args *args, int arena) {
     const size_t copy = quern_dtype_bytes(args->copy_dtype), v = quern_dtype_bytes(args->v_dtype);
     const size_t v_scale = adam_is_scaled(args->v_dtype);
     const size_t bytes[ARENAS] = {
-        [ARENA_PARAM] = quern_dtype_bytes(args->param_dtype),
-        [ARENA_GRAD] = quern_dtype_bytes(args->grad_dtype),
-        [ARENA_M] = quern_dtype_bytes(args->m_dtype),
-        [ARENA_V] = v,
-        [ARENA_MASTER] = quern_dtype_bytes(args->master_dtype),
-        [ARENA_M_SCALE] = adam_is_scaled(args->m_dtype),
-        [ARENA_V_SCALE] = v_scale,
-        [ARENA_V_MAX] = args->amsgrad ? v : 0,
-        [ARENA_V_MAX_SCALE] = args->amsgrad ? v_scale : 0,
-        [ARENA_COPY] = copy,
-        [ARENA_COPY_SCALE] = copy == 1 ? sizeof(float) : 0,
+        [ARENA_PARAM] = quern_dtype_bytes(args->param_dtype), [ARENA_GRAD] = quern_dtype_bytes(args->grad_dtype),
+        [ARENA_M] = quern_dtype_bytes(args->m_dtype), [ARENA_V] = v, [ARENA_MASTER] = quern_dtype_bytes(args->master_dtype),
+        [ARENA_M_SCALE] = adam_is_scaled(args->m_dtype), [ARENA_V_SCALE] = v_scale, [ARENA_V_MAX] = args->amsgrad ? v : 0,
+        [ARENA_V_MAX_SCALE] = args->amsgrad ? v_scale : 0, [ARENA_COPY] = copy, [ARENA_COPY_SCALE] = copy == 1 ? sizeof(float) : 0,
         [ARENA_COPY_MAX] = copy ? sizeof(float) : 0,
     };
     return bytes[arena];
@@ -158,10 +148,8 @@ static void make_control(struct adam_problem *problem) {
     quern_adam_control *control = &problem->args.control;
     if (!control->lr && !control->step && !control->grad_scale && !control->clip && !control->found_inf) return;
     const struct adam_numbers numbers = {
-        .step = control->step ? *control->step : -1,
-        .lr = control->lr ? *control->lr : NAN,
-        .grad_scale = control->grad_scale ? *control->grad_scale : NAN,
-        .clip = control->clip ? *control->clip : NAN,
+        .step = control->step ? *control->step : -1, .lr = control->lr ? *control->lr : NAN,
+        .grad_scale = control->grad_scale ? *control->grad_scale : NAN, .clip = control->clip ? *control->clip : NAN,
         .found_inf = control->found_inf ? *control->found_inf : NAN,
     };
     problem->bytes[ARENA_CONTROL] = sizeof numbers;

@@ -9,9 +9,6 @@
 #define HARNESS_ADAM_CASE_H
 
 #include "harness/buffer.h"
-#include "harness/device.h"
-#include "harness/standard.h"
-#include "quern.h"
 
 enum adam_arena {
     ARENA_PARAM, ARENA_GRAD, ARENA_M, ARENA_V, ARENA_MASTER, ARENA_M_SCALE, ARENA_V_SCALE, ARENA_V_MAX, ARENA_V_MAX_SCALE,

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "oracle/adam.h"
 #include "oracle/dtype.h"
 

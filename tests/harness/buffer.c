@@ -1,7 +1,6 @@
 /* Guarded buffers of the device under test.  buffer.h documents the functions. */
 #include "harness/buffer.h"
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 
 enum { ALIGNMENT = 256, GUARD = 512, PAGE = 4096 };

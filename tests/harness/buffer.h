@@ -6,9 +6,6 @@
 #ifndef HARNESS_BUFFER_H
 #define HARNESS_BUFFER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "harness/device.h"
 
 struct buffer {

@@ -110,7 +110,8 @@ void collective_case_open(struct collective_case *c, uint64_t seed, struct colle
     else if (collective_reduces(c->operation)) c->order = chance(&dice, 2) ? QUERN_ORDER_ANY : QUERN_ORDER_RANKS;
 }
 
-int collective_case_place(const struct collective_case *c, int rank) {
+/* A rank's position among the members; -1: not a member. */
+static int place_of(const struct collective_case *c, int rank) {
     for (int place = 0; place < c->count; place++)
         if (c->members[place].rank == rank) return place;
     return -1;
@@ -159,7 +160,7 @@ static bool has_input(const struct collective_case *c, int place) {
 
 void collective_case_fill(const struct collective_case *c, struct rank_bench *bench) {
     for EACH_BENCH(one, bench) {
-        const int rank = one->rank->rank, place = collective_case_place(c, rank);
+        const int rank = one->rank->rank, place = place_of(c, rank);
         const struct collective_case_member *mine = &c->members[place < 0 ? 0 : place];
         rank_check(one->rank, c->pool_bytes <= one->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
         for (int pool = 0; pool < POOLS; pool++)
@@ -190,12 +191,12 @@ static unsigned char *input_of(const struct collective_case *c, const struct ran
 }
 
 void collective_case_expect(const struct collective_case *c, struct rank_bench *bench) {
-    const struct collective_form form = {c->operation, c->dtype, c->combination, c->count, collective_case_place(c, c->root),
+    const struct collective_form form = {c->operation, c->dtype, c->combination, c->count, place_of(c, c->root),
                                          c->elements};
     const void *inputs[COLLECTIVE_MAX_MEMBERS];
     for (int i = 0; i < c->count; i++) inputs[i] = input_of(c, bench, i);
     for EACH_BENCH(one, bench) {
-        const int place = collective_case_place(c, one->rank->rank);
+        const int place = place_of(c, one->rank->rank);
         const struct collective_buffer *output = &c->members[place < 0 ? 0 : place].output;
         if (place >= 0) collective_deliver(&form, place, inputs, one->expected[output->pool] + output->offset);
     }
@@ -211,7 +212,7 @@ static void describe(const struct collective_case *c, char *text, size_t bytes) 
 void collective_case_compare(const struct collective_case *c, struct rank_bench *bench) {
     char wrong[80], text[160];
     for EACH_BENCH(one, bench) {
-        const int place = collective_case_place(c, one->rank->rank);
+        const int place = place_of(c, one->rank->rank);
         const struct collective_case_member *mine = &c->members[place < 0 ? 0 : place];
         if (rank_bench_is_right(one, c->pool_bytes, wrong)) continue;
         describe(c, text, sizeof text);
@@ -324,14 +325,14 @@ static void call_part(const struct collective_case *c, const struct rank_bench *
 void collective_case_call(const struct collective_case *c, struct rank_bench *bench, size_t *bytes) {
     for (int number = 0; !number || number < c->parts; number++)
         for EACH_BENCH(one, bench) {
-            const int place = collective_case_place(c, one->rank->rank);
+            const int place = place_of(c, one->rank->rank);
             if (place >= 0) call_part(c, one, place, number, bytes);
         }
 }
 
 void collective_case_run(const struct collective_case *c, struct rank_bench *bench) {
     size_t bytes = 1;
-    if (bench->count == 1 && collective_case_place(c, bench->rank->rank) < 0) {
+    if (bench->count == 1 && place_of(c, bench->rank->rank) < 0) {
         rank_bench_line_up(bench);
         rank_bench_line_up(bench);
         return;

@@ -60,9 +60,6 @@ struct collective_choice {
 
 void collective_case_open(struct collective_case *c, uint64_t seed, struct collective_choice choice);
 
-/* A rank's position among the members; -1: not a member. */
-int collective_case_place(const struct collective_case *c, int rank);
-
 /* Element i of a rank's input. */
 uint64_t collective_case_bits(const struct collective_case *c, int rank, int64_t i);
 

@@ -1,7 +1,6 @@
 /* Opens the device under test and restricts its rows.  device.h documents the functions. */
 #include "harness/device.h"
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 
 quern_device_kind test_kind(void) {
@@ -38,9 +37,7 @@ const char *test_target(void) {
     return target;
 }
 
-void device_use(const struct test_device *device) {
-    if (device->kind == QUERN_CUDA) CUDA(cuCtxSetCurrent(device->context));
-}
+void device_use(const struct test_device *device) { if (device->kind == QUERN_CUDA) CUDA(cuCtxSetCurrent(device->context)); }
 
 static void open_stream(struct test_device *device) {
     enum { NON_BLOCKING = 1 };

@@ -12,11 +12,8 @@
 #ifndef HARNESS_DEVICE_H
 #define HARNESS_DEVICE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "harness/check.h"
 #include "kernels/kernel.h"
-#include "quern.h"
 
 struct test_device {
     quern_device *quern;

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 
 /* Of the calling thread. */

@@ -1,7 +1,6 @@
 /* The memory of GPU ranks that one thread drives.  gpu_bench.h documents the functions. */
 #include "harness/gpu_bench.h"
 
-#include "harness/check.h"
 
 static const struct test_device *device_of(const struct rank_bench *bench) {
     return &bench->all->group->device[bench->rank->rank];

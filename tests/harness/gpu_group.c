@@ -1,7 +1,6 @@
 /* Creates groups of GPU ranks that one thread drives.  gpu_group.h documents the functions. */
 #include "harness/gpu_group.h"
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 
 /* The environment configures the emulator; a real driver reads only the number of its queues. */
@@ -70,6 +69,19 @@ void gpu_group_synchronize(const struct gpu_group *group) {
         device_use(&group->device[rank]);
         device_synchronize(&group->device[rank]);
         if (group->second[rank]) CUDA(cuStreamSynchronize(group->second[rank]));
+    }
+}
+
+void gpu_group_leave(struct gpu_group *group, int rank) {
+    check_ok(quern_group_destroy(group->group[rank]));
+    group->group[rank] = NULL;
+}
+
+void gpu_group_expect(const struct gpu_group *group, quern_status status, const char *text) {
+    gpu_group_synchronize(group);
+    for (int rank = 0; rank < group->ranks; rank++) {
+        if (group->group[rank]) check_status(quern_group_status(group->group[rank]), status);
+        if (group->group[rank] && status != QUERN_OK) check_detail(text);
     }
 }
 

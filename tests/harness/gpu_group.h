@@ -7,10 +7,7 @@
 #ifndef HARNESS_GPU_GROUP_H
 #define HARNESS_GPU_GROUP_H
 
-#include <stdbool.h>
-
 #include "harness/device.h"
-#include "quern.h"
 
 enum { MOST_GPU_RANKS = QUERN_MAX_RANKS };
 
@@ -51,8 +48,14 @@ void gpu_group_close(struct gpu_group *group);
 void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_epoch);
 void gpu_group_destroy(struct gpu_group *group);
 
+/* One rank leaves. */
+void gpu_group_leave(struct gpu_group *group, int rank);
+
 /* Waits for all streams, the second ones too. */
 void gpu_group_synchronize(const struct gpu_group *group);
+
+/* The same; then each rank that has not left has this status, with such a detail if it is an error. */
+void gpu_group_expect(const struct gpu_group *group, quern_status status, const char *text);
 
 /* Enqueues a barrier on every member's stream; members is a bit mask of up to 64 ranks: all = ~0. */
 void gpu_group_barrier(const struct gpu_group *group, uint64_t members);

@@ -56,9 +56,7 @@ void gpu_delay(void *user) {
     nccl_enqueue(&end->side, end->side.stream, nap, NULL);
 }
 
-static void await_word(void *word) {
-    while (!__atomic_load_n((int *)word, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
-}
+static void await_word(void *word) { while (!__atomic_load_n((int *)word, __ATOMIC_ACQUIRE)) rank_sleep(1e-3); }
 
 void gpu_hold(const struct gpu_end *end, CUstream stream, int *word) { nccl_enqueue(&end->side, stream, await_word, word); }
 

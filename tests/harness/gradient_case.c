@@ -1,7 +1,6 @@
 /* Lists of gradients and their sums.  gradient_case.h documents the functions. */
 #include "harness/gradient_case.h"
 
-#include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
 

@@ -1,7 +1,6 @@
 /* Multiplies matrices on the host, for suites of the last layer.  host_product.h documents the functions. */
 #include "harness/host_product.h"
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "oracle/dtype.h"
 

@@ -3,7 +3,6 @@
 #define HARNESS_LOOK_BENCH_H
 
 #include "harness/adam_case.h"
-#include "harness/check.h"
 
 /* The elements of the two tensors: bf16 parameters, gradients and moments, and fp32 masters. */
 enum { LOOK_COUNT = 700, LOOK_LAST = 33 };

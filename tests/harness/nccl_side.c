@@ -50,6 +50,11 @@ void nccl_begin(struct rank *rank, struct nccl_side *side) { nccl_open(side, ran
 
 void nccl_end(struct rank *rank, struct nccl_side *side) { rank_ok(rank, nccl_close(side)); }
 
+void nccl_meet(const struct nccl_side *side) {
+    rank_ok(side->rank, quern_barrier(side->group, NULL, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+}
+
 void *nccl_allocate(void *user, int64_t bytes) {
     struct nccl_side *side = user;
     CUdeviceptr memory;
@@ -60,6 +65,33 @@ void *nccl_allocate(void *user, int64_t bytes) {
 void nccl_release(void *user, void *memory) {
     struct nccl_side *side = user;
     cuda_ok(side, memory_free((uintptr_t)memory));
+}
+
+void *nccl_map(void *user, int64_t bytes, int kinds) {
+    enum { PAGE = 2 << 20 };
+    struct nccl_side *side = user;
+    const CUmemLocation here = {CU_MEM_LOCATION_TYPE_DEVICE, side->device->cuda_device};
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requested_handle_types = kinds,
+                                            .location = here};
+    const CUmemAccessDesc access = {here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const size_t mapped = (size_t)(bytes + PAGE - 1) / PAGE * PAGE;
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr address;
+    cuda_ok(side, vmm_create(&handle, mapped, &properties, 0));
+    cuda_ok(side, vmm_reserve(&address, mapped, 0, 0, 0));
+    cuda_ok(side, vmm_map(address, mapped, 0, handle, 0));
+    cuda_ok(side, vmm_set_access(address, mapped, &access, 1));
+    cuda_ok(side, vmm_release(handle));
+    return (void *)(uintptr_t)address;
+}
+
+void nccl_unmap(void *user, void *memory) {
+    struct nccl_side *side = user;
+    CUdeviceptr address;
+    size_t mapped;
+    cuda_ok(side, address_range(&address, &mapped, (uintptr_t)memory));
+    cuda_ok(side, vmm_unmap(address, mapped));
+    cuda_ok(side, vmm_unreserve(address, mapped));
 }
 
 void nccl_put(void *user, void *to, const void *from, int64_t bytes) {

@@ -30,10 +30,16 @@ void nccl_open(struct nccl_side *side, struct rank *rank, double timeout);
 void nccl_begin(struct rank *rank, struct nccl_side *side);
 void nccl_end(struct rank *rank, struct nccl_side *side);
 #define TEST_SIDE(...) TEST_WITH(struct nccl_side, side, nccl_begin, nccl_end, __VA_ARGS__)
+#define TEST_SIDE_FOR(...) TEST_WITH_FOR(struct nccl_side, side, nccl_begin, nccl_end, __VA_ARGS__)
+
+/* A barrier of all ranks, whose end this one waits for. */
+void nccl_meet(const struct nccl_side *side);
 
 /* Memory of the GPU of a side; copies between it and the host, on the side's stream, and on another one. */
 void *nccl_allocate(void *side, int64_t bytes);
 void nccl_release(void *side, void *memory);
+void *nccl_map(void *side, int64_t bytes, int kinds);  /* of cuMemCreate, with handles of these kinds, in whole pages of 2 MiB */
+void nccl_unmap(void *side, void *memory);
 void nccl_put(void *side, void *to, const void *from, int64_t bytes);
 void nccl_get(void *side, void *to, const void *from, int64_t bytes);
 

@@ -9,9 +9,7 @@ void one_calls_make(struct one_calls *calls, const struct one_kind *kind, struct
     }
 }
 
-void one_calls_free(struct one_calls *calls) {
-    for (int i = 0; i < calls->bench->count; i++) free(calls->of[i]);
-}
+void one_calls_free(struct one_calls *calls) { for (int i = 0; i < calls->bench->count; i++) free(calls->of[i]); }
 
 static void set_members(const struct one_calls *calls, int i, const int *members, int count) {
     char *one = calls->of[i];

@@ -2,7 +2,6 @@
 #include "harness/played_host.h"
 
 #include <arpa/inet.h>
-#include <sys/socket.h>
 
 #include "harness/check.h"
 

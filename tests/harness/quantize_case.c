@@ -1,7 +1,6 @@
 /* Lists of tensors that are quantised.  quantize_case.h documents the functions. */
 #include "harness/quantize_case.h"
 
-#include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
 #include "oracle/quantize.h"

@@ -136,7 +136,8 @@ void ragged_case_close(struct ragged_case *c) {
     }
 }
 
-int ragged_case_place(const struct ragged_case *c, int rank) {
+/* A rank's position among the members; -1: not a member. */
+static int place_of(const struct ragged_case *c, int rank) {
     for (int place = 0; place < c->count; place++)
         if (c->members[place].rank == rank) return place;
     return -1;
@@ -151,7 +152,7 @@ static void fill_pool(const struct ragged_case *c, int rank, int pool, uint64_t 
 
 void ragged_case_fill(const struct ragged_case *c, struct rank_bench *bench, uint64_t call) {
     for EACH_BENCH(one, bench) {
-        if (ragged_case_place(c, one->rank->rank) < 0) continue;
+        if (place_of(c, one->rank->rank) < 0) continue;
         rank_check(one->rank, c->pool_bytes <= one->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
         for (int pool = 0; pool < POOLS; pool++) {
             fill_pool(c, one->rank->rank, pool, call, 0, one->image[pool], c->pool_bytes);
@@ -180,7 +181,7 @@ void ragged_case_expect(const struct ragged_case *c, struct rank_bench *bench, u
                                             member->output_offsets};
     }
     for EACH_BENCH(one, bench) {
-        const int place = ragged_case_place(c, one->rank->rank);
+        const int place = place_of(c, one->rank->rank);
         const struct ragged_buffer *output = &c->members[place < 0 ? 0 : place].output;
         if (place >= 0) members[place].output = one->expected[output->pool] + output->offset;
     }
@@ -196,7 +197,7 @@ static void describe(const struct ragged_case *c, char *text, size_t bytes) {
 void ragged_case_compare(const struct ragged_case *c, struct rank_bench *bench, const char *when) {
     char wrong[80], text[128];
     for EACH_BENCH(one, bench) {
-        const int place = ragged_case_place(c, one->rank->rank);
+        const int place = place_of(c, one->rank->rank);
         if (place < 0 || rank_bench_is_right(one, c->pool_bytes, wrong)) continue;
         const struct ragged_buffer *output = &c->members[place].output;
         describe(c, text, sizeof text);
@@ -266,7 +267,7 @@ quern_status ragged_call(const struct rank_bench *bench, const quern_ragged_all_
 void ragged_case_call(const struct ragged_case *c, struct rank_bench *bench, size_t *bytes) {
     for EACH_BENCH(one, bench) {
         struct ragged_arguments arguments;
-        const int place = ragged_case_place(c, one->rank->rank);
+        const int place = place_of(c, one->rank->rank);
         if (place < 0) continue;
         ragged_arguments_open(&arguments, c, one, place);
         *bytes = workspace_for(one, &arguments.args);
@@ -283,7 +284,7 @@ static void finish(const struct ragged_case *c, struct rank_bench *bench, size_t
 
 void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench) {
     size_t bytes;
-    if (bench->count == 1 && ragged_case_place(c, bench->rank->rank) < 0) return;
+    if (bench->count == 1 && place_of(c, bench->rank->rank) < 0) return;
     for (uint64_t call = 0; call < (bench->rank->shares_thread ? 2 : 1); call++) {
         ragged_case_fill(c, bench, call);
         ragged_case_expect(c, bench, call);
@@ -299,7 +300,7 @@ void ragged_case_make_plans(const struct ragged_case *c, struct rank_bench *benc
     void *workspaces[RAGGED_MAX_MEMBERS];
     size_t sizes[RAGGED_MAX_MEMBERS];
     for (int i = 0; i < bench->count; i++) {
-        const int place = ragged_case_place(c, bench[i].rank->rank);
+        const int place = place_of(c, bench[i].rank->rank);
         rank_check(bench->rank, place >= 0, "a plan is for everyone here");
         ragged_arguments_open(&arguments[i], c, &bench[i], place);
         args[i] = arguments[i].args, groups[i] = bench[i].group, workspaces[i] = bench[i].workspace;

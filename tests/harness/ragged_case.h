@@ -48,9 +48,6 @@ void ragged_case_close(struct ragged_case *c);
 /* Places the buffers of all members anew, after a change of their sizes. */
 void ragged_case_arrange(struct ragged_case *c, struct ragged_choice choice);
 
-/* A rank's position among the members; -1: not a member. */
-int ragged_case_place(const struct ragged_case *c, int rank);
-
 /*
  * Of all ranks that the thread drives: fills both pools with their contents before `call` (counted by the caller), and computes
  * the expected contents after it, or after one more.

@@ -17,9 +17,7 @@ double random_normal(uint64_t seed, uint64_t index) {
     return radius * cos(6.283185307179586 * random_uniform(seed, 2 * index + 1));
 }
 
-int64_t random_below(uint64_t seed, uint64_t index, int64_t end) {
-    return (int64_t)(random_bits(seed, index) % (uint64_t)end);
-}
+int64_t random_below(uint64_t seed, uint64_t index, int64_t end) { return (int64_t)(random_bits(seed, index) % (uint64_t)end); }
 
 int64_t below(struct dice *dice, int64_t end) { return random_below(dice->seed, dice->thrown++, end); }
 

@@ -74,9 +74,7 @@ void rank_bench_end(struct rank *rank, struct rank_bench *bench) { (void)rank, r
 
 /* ---- calls ---- */
 
-void rank_bench_begin_graph(const struct rank_bench *bench) {
-    if (bench->captures) nccl_begin_capture(&bench->side);
-}
+void rank_bench_begin_graph(const struct rank_bench *bench) { if (bench->captures) nccl_begin_capture(&bench->side); }
 
 void rank_bench_run_graph(const struct rank_bench *bench) {
     if (!bench->captures) return;
@@ -86,9 +84,7 @@ void rank_bench_run_graph(const struct rank_bench *bench) {
 }
 
 /* The GPUs of threads are emulated by one process: the host touches their memory while no kernel of another rank runs. */
-void rank_bench_line_up(const struct rank_bench *bench) {
-    if (bench->rank->on_gpu) rank_line_up(bench->rank);
-}
+void rank_bench_line_up(const struct rank_bench *bench) { if (bench->rank->on_gpu) rank_line_up(bench->rank); }
 
 void rank_bench_wait(const struct rank_bench *bench) {
     if (bench->rank->on_gpu) cuda_ok(&bench->side, stream_synchronize(bench->side.stream));

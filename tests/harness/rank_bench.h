@@ -49,6 +49,7 @@ quern_status rank_bench_destroy(struct rank_bench *bench);  /* the same with the
 void rank_bench_begin(struct rank *rank, struct rank_bench *bench);
 void rank_bench_end(struct rank *rank, struct rank_bench *bench);
 #define TEST_BENCH(...) TEST_WITH(struct rank_bench, bench, rank_bench_begin, rank_bench_end, __VA_ARGS__)
+#define TEST_BENCH_FOR(...) TEST_WITH_FOR(struct rank_bench, bench, rank_bench_begin, rank_bench_end, __VA_ARGS__)
 
 /* The images, or a part of one, as the devices get them, and as they have them when the rank's stream has come so far. */
 void rank_bench_show(const struct rank_bench *bench, int64_t bytes);

@@ -448,9 +448,7 @@ static void choose_port(struct rank_run *run) {
     snprintf(run->meet, sizeof run->meet, "127.0.0.2:%d", ntohs(name.sin_port));
 }
 
-void nccl_set_machine(const char *settings) { nccl_set_gpus(NCCL_GPUS, settings); }
-
-void nccl_set_gpus(int count, const char *settings) {
+static void set_gpus(int count, const char *settings) {
     char gpus[8 * MOST_RUN_RANKS] = "";
     const char *one = getenv("QUERN_EMULATOR");
     char capability[8];
@@ -460,6 +458,8 @@ void nccl_set_gpus(int count, const char *settings) {
     setenv("QUERN_NCCL_STANDIN", settings, 1);
 }
 
+void nccl_set_machine(const char *settings) { set_gpus(NCCL_GPUS, settings); }
+
 struct rank_run *ranks_start(const struct ranks *ranks) {
     static int runs;
     struct rank_run *run = calloc(1, sizeof *run);
@@ -468,7 +468,7 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
     snprintf(run->name, sizeof run->name, "test.%d.%d", (int)getpid(), ++runs);
     share_memory(run);
     if (ranks->hosts) choose_port(run);
-    if (ranks->nccl) nccl_set_gpus(ranks->count > NCCL_GPUS ? ranks->count : NCCL_GPUS, ranks->nccl);
+    if (ranks->nccl) set_gpus(ranks->count > NCCL_GPUS ? ranks->count : NCCL_GPUS, ranks->nccl);
     if (ranks->fabric) setenv("QUERN_EMULATOR_FABRIC", ranks->fabric, 1);
     else unsetenv("QUERN_EMULATOR_FABRIC");
     run->transports = run->ranks.carrier || !ranks->hosts ? NULL : getenv("QUERN_TEST_WAYS");

@@ -219,9 +219,8 @@ struct rank_result {
 
 struct rank_run;
 
-/* An emulated machine with so many GPUs, or NCCL_GPUS, and the settings of the stand-in (tests/nccl), for ranks started then. */
+/* An emulated machine with NCCL_GPUS and the settings of the stand-in (tests/nccl), for ranks started then. */
 enum { NCCL_GPUS = 8 };
-void nccl_set_gpus(int gpus, const char *settings);
 void nccl_set_machine(const char *settings);
 
 /* Starts the ranks; ends the program if it cannot. */
@@ -277,15 +276,17 @@ struct quern_segment *ranks_find_forming(const char *path, unsigned joined);
 #define TEST_BODY(suite, name, ...) TEST_BODY_FOR(suite, name, , __VA_ARGS__)
 
 /* The same with a thing that each rank opens first and closes at the end: the body has its address. */
-#define TEST_WITH(type, thing, open, close, suite, name, ...) \
+#define TEST_WITH_FOR(type, thing, open, close, suite, name, loop, ...) \
     static void suite##_##name##_with(struct rank *rank, type *thing); \
-    TEST_BODY(suite, name, __VA_ARGS__) { \
+    TEST_BODY_FOR(suite, name, loop, __VA_ARGS__) { \
         type thing; \
         open(rank, &thing); \
         suite##_##name##_with(rank, &thing); \
         close(rank, &thing); \
     } \
-    static void suite##_##name##_with(struct rank *rank, type *thing)
+    static void suite##_##name##_with(UNUSED struct rank *rank, type *thing)
+#define TEST_WITH(type, thing, open, close, suite, name, ...) \
+    TEST_WITH_FOR(type, thing, open, close, suite, name, , __VA_ARGS__)
 
 #define TEST_GROUP_FOR(suite, name, loop, ...) \
     static rank_in_group suite##_##name##_in_group; \

@@ -1,9 +1,23 @@
 /* Shrinks groups and uses what is left.  shrink_case.h documents the functions. */
 #include "harness/shrink_case.h"
 
+#include <time.h>
+
 #include "harness/ragged_case.h"
 #include "harness/transfer_case.h"
 #include "ranks/handles.h"
+
+int shrink_case_rounds(int usual) {
+    const char *wanted = getenv("QUERN_TEST_SHRINKS");
+    return wanted ? atoi(wanted) : usual;
+}
+
+void shrink_case_die_after(double seconds) {
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    struct itimerspec when = {.it_value = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9) + 1}};
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &when, NULL)) raise(SIGKILL);
+}
 
 quern_group *shrink_case_group(struct rank *rank, double limit) {
     quern_group *group = rank_group(rank, RANK_LIMIT);

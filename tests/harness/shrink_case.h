@@ -10,6 +10,12 @@
  */
 static const double SHRINK_SHORT = 8;
 
+/* So many rounds of a test at random, or QUERN_TEST_SHRINKS. */
+int shrink_case_rounds(int usual);
+
+/* Kills this process after so many seconds. */
+void shrink_case_die_after(double seconds);
+
 /* The group of all ranks with a limit of its shrink: that of its creation may be much longer. */
 quern_group *shrink_case_group(struct rank *rank, double limit);
 

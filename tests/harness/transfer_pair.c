@@ -34,9 +34,7 @@ static unsigned char byte_of(int from, int round, int64_t at) {
 /* Between multiples of 251 and of 4 MiB only `at * 7` changes: such a run is a part of a cycle of 256 bytes. */
 enum { CYCLE = 256, INVERSE_OF_7 = 183, PART = 1 << 16 };
 
-static void make_cycle(unsigned char cycle[2 * CYCLE]) {
-    for (int i = 0; i < 2 * CYCLE; i++) cycle[i] = (unsigned char)(i * 7);
-}
+static void make_cycle(unsigned char cycle[2 * CYCLE]) { for (int i = 0; i < 2 * CYCLE; i++) cycle[i] = (unsigned char)(i * 7); }
 
 static const unsigned char *run_of(const unsigned char *cycle, int from, int round, int64_t at, int64_t end, int64_t *bytes) {
     const int64_t of_row = 251 - at % 251, of_block = (1 << 22) - at % (1 << 22), run = of_row < of_block ? of_row : of_block;

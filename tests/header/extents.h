@@ -30,9 +30,7 @@ static int64_t plus(int64_t a, int64_t b) {
     return a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum) ? REFUSED : sum;
 }
 
-static struct extent memory(int64_t bytes) {
-    return (struct extent){.bytes = bytes < 0 ? REFUSED : bytes};
-}
+static struct extent memory(int64_t bytes) { return (struct extent){.bytes = bytes < 0 ? REFUSED : bytes}; }
 
 /* A size_t beyond any memory is no error by itself. */
 static struct extent buffer(size_t bytes) { return memory(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes); }
@@ -48,14 +46,10 @@ static struct extent integers(int64_t count, quern_dtype dtype, int64_t limit) {
     return extent;
 }
 
-static struct extent handles(int64_t count) {
-    return (struct extent){.bytes = times(count, sizeof(void *)), .fill = HANDLES_IN};
-}
+static struct extent handles(int64_t count) { return (struct extent){.bytes = times(count, sizeof(void *)), .fill = HANDLES_IN}; }
 
 /* Structs whose size the arguments give. */
-static struct extent list(int64_t count, int64_t size) {
-    return (struct extent){.bytes = times(count, size), .limit = size};
-}
+static struct extent list(int64_t count, int64_t size) { return (struct extent){.bytes = times(count, size), .limit = size}; }
 
 /* rows of columns elements, `stride` from one to the next; stride 0: `preset` */
 static struct extent matrix(int64_t rows, int64_t columns, int64_t stride, int64_t preset, quern_dtype dtype) {

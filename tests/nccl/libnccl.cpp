@@ -46,9 +46,7 @@ bool enter(Comm &c, const char *call) {
   return true;
 }
 
-void leave(Comm &c) {
-  if (--c.depth == 0) c.owner = 0;
-}
+void leave(Comm &c) { if (--c.depth == 0) c.owner = 0; }
 
 // A call in a communicator.  Its error is that of a broken rule.
 class Call {
@@ -60,9 +58,7 @@ class Call {
     else if (!enter(*c, name)) error = ncclInvalidUsage;
     else is_inside = true;
   }
-  ~Call() {
-    if (is_inside) leave(*c);
-  }
+  ~Call() { if (is_inside) leave(*c); }
   Comm *c;
   ncclResult_t error = ncclSuccess;
 

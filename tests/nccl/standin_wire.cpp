@@ -166,9 +166,7 @@ void store(const Message &m, Sums &sums, void *stream) {
   }
 }
 
-Ring &ring_of(const Comm &c, const Message &m) {
-  return m.is_out ? c.wire->ring[c.rank][m.peer] : c.wire->ring[m.peer][c.rank];
-}
+Ring &ring_of(const Comm &c, const Message &m) { return m.is_out ? c.wire->ring[c.rank][m.peer] : c.wire->ring[m.peer][c.rank]; }
 
 // One step of the first message of each queue.
 bool step_all(Comm &c, Queues &queues, Sums &sums, void *stream) {
@@ -247,8 +245,6 @@ void move(Batch &batch) {
 }  // namespace
 
 // A host function may not call the driver, so a thread beside it does.
-void run_batch(Batch &batch) {
-  std::thread([&] { move(batch); }).join();
-}
+void run_batch(Batch &batch) { std::thread([&] { move(batch); }).join(); }
 
 }  // namespace standin

@@ -17,7 +17,8 @@ static long double bias_correction(double given, double beta, int64_t step) {
     return given != 0 ? (long double)given : beta == 0 ? 1 : -expm1l((long double)step * logl((long double)beta));
 }
 
-quern_adam_args adam_resolve(const quern_adam_args *args) {
+/* The arguments, with the values of control in their fields: lr, step, grad_scale. */
+static quern_adam_args resolve(const quern_adam_args *args) {
     quern_adam_args resolved = *args;
     const quern_adam_control *control = &args->control;
     if (control->lr) resolved.lr = (double)*control->lr;
@@ -32,7 +33,7 @@ quern_adam_args adam_resolve(const quern_adam_args *args) {
     return resolved;
 }
 
-bool adam_is_skipped(const quern_adam_args *args) { return args->control.found_inf && *args->control.found_inf != 0; }
+static bool is_skipped(const quern_adam_args *args) { return args->control.found_inf && *args->control.found_inf != 0; }
 
 static double clip_of(const quern_adam_args *args) { return args->control.clip ? (double)*args->control.clip : 1; }
 
@@ -46,15 +47,12 @@ static struct scalars scalars_of(const quern_adam_args *args, const quern_adam_t
     const bool l2 = args->mode == QUERN_ADAM_L2;
     const float grad_factor = (float)(clip_of(args) / args->grad_scale);
     struct scalars scalars = {
-        .grad_factor = args->maximize ? -grad_factor : grad_factor,
-        .one_minus_beta1 = (float)(1 - args->beta1),
+        .grad_factor = args->maximize ? -grad_factor : grad_factor, .one_minus_beta1 = (float)(1 - args->beta1),
         .one_minus_beta2 = (float)(1 - args->beta2),
         .step_size = (float)((long double)args->lr / bias_correction(args->bias1, args->beta1, args->step)),
         .inverse_sqrt_bias2 = (float)(1 / sqrtl(bias_correction(args->bias2, args->beta2, args->step))),
-        .inverse_bias2 = (float)(1 / bias_correction(args->bias2, args->beta2, args->step)),
-        .eps = (float)args->eps,
-        .decoupled_decay = l2 ? 0 : (float)(args->lr * args->weight_decay),
-        .l2_decay = l2 ? (float)args->weight_decay : 0,
+        .inverse_bias2 = (float)(1 / bias_correction(args->bias2, args->beta2, args->step)), .eps = (float)args->eps,
+        .decoupled_decay = l2 ? 0 : (float)(args->lr * args->weight_decay), .l2_decay = l2 ? (float)args->weight_decay : 0,
     };
     if (args->use_multipliers) {
         scalars.step_size *= tensor->lr_multiplier;
@@ -171,7 +169,7 @@ static void model_range(const quern_adam_args *args, int64_t place, int64_t firs
 
 /* Those of one tensor, which may have a step of its own. */
 static quern_adam_args resolve_at(const quern_adam_args *args, int64_t place) {
-    quern_adam_args resolved = adam_resolve(args);
+    quern_adam_args resolved = resolve(args);
     if (args->steps) resolved.step = args->steps[place] + 1;
     return resolved;
 }
@@ -182,7 +180,7 @@ void adam_model_range(const quern_adam_args *args, int64_t place, int64_t first,
 }
 
 void adam_model_step(const quern_adam_args *args) {
-    const bool skipped = adam_is_skipped(args);
+    const bool skipped = is_skipped(args);
     for (int64_t place = 0; place < args->tensor_count; place++) {
         const quern_adam_tensor *t = &args->tensors[place];
         const quern_adam_args resolved = resolve_at(args, place);
@@ -213,7 +211,7 @@ static void exact_update(const quern_adam_args *args, double lr, struct adam_exa
 }
 
 struct adam_exact adam_exact_element(const quern_adam_args *args, const quern_adam_tensor *tensor, struct adam_element e) {
-    const quern_adam_args resolved = adam_resolve(args);
+    const quern_adam_args resolved = resolve(args);
     const double lr_multiplier = args->use_multipliers ? (double)tensor->lr_multiplier : 1;
     const double decay_multiplier = args->use_multipliers ? (double)tensor->weight_decay_multiplier : 1;
     const double lr = resolved.lr * lr_multiplier, weight_decay = args->weight_decay * decay_multiplier;

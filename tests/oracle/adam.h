@@ -22,12 +22,6 @@ void adam_model_step(const quern_adam_args *args);
  */
 void adam_model_range(const quern_adam_args *args, int64_t place, int64_t first, int64_t end);
 
-/* The arguments, with the values of control in their fields: lr, step, grad_scale. */
-quern_adam_args adam_resolve(const quern_adam_args *args);
-
-/* Whether the step is skipped. */
-bool adam_is_skipped(const quern_adam_args *args);
-
 /* One element before the step; v_max is not read without amsgrad. */
 struct adam_element {
     double param, grad, m, v, v_max;

@@ -11,7 +11,7 @@
 #include "oracle/adam_value.h"
 #include "oracle/dtype.h"
 
-float quantize_model_scale(const quern_quantize_args *args, float amax) {
+static float scale_of(const quern_quantize_args *args, float amax) {
     const double divisor = (double)amax < (double)(float)args->eps ? (double)(float)args->eps : (double)amax;
     if (isnan(divisor) || isinf(divisor) || divisor <= 0) return 1;
     double scale = dtype_round(QUERN_F32, dtype_largest(args->output_dtype) / divisor);
@@ -62,7 +62,8 @@ struct line {
     uint8_t *codes, *scales;
 };
 
-int quantize_model_block_power(quern_dtype output, double amax) {
+/* The power of two that is the scale of a block with this amax. */
+static int block_power(quern_dtype output, double amax) {
     int power = -BIAS;
     while (power < MOST && amax > ldexp(dtype_largest(output), power)) power++;
     return isinf(amax) ? MOST : power;
@@ -75,7 +76,7 @@ static void cast_line(const quern_quantize_args *args, const struct line *line) 
         double amax = 0;
         for (int64_t k = first; k < end; k++)
             amax = fmax(amax, fabs(dtype_load(args->input_dtype, input, line->first + k * line->stride)));
-        const int power = quantize_model_block_power(args->output_dtype, amax);
+        const int power = block_power(args->output_dtype, amax);
         line->scales[first / BLOCK] = (uint8_t)(power + BIAS);
         for (int64_t k = first; k < end; k++) {
             const int64_t i = line->first + k * line->stride;
@@ -102,7 +103,7 @@ static void cast_blocks(const quern_quantize_args *args, int64_t place) {
 
 void quantize_model_cast(const quern_quantize_args *args) {
     for (int64_t place = 0; place < args->tensor_count; place++)
-        cast(args, place, quantize_model_scale(args, args->amax[place]));
+        cast(args, place, scale_of(args, args->amax[place]));
 }
 
 /* Of the finite ones. */
@@ -118,7 +119,7 @@ static float largest_of_history(const quern_quantize_args *args, int64_t place) 
 /* Without any above 0 the last scale stays. */
 static float delayed_scale(const quern_quantize_args *args, int64_t place) {
     const float largest = largest_of_history(args, place), last = args->scale[place];
-    if (largest > 0) return quantize_model_scale(args, largest);
+    if (largest > 0) return scale_of(args, largest);
     return isfinite(last) && last > 0 ? last : 1;
 }
 

@@ -11,10 +11,4 @@ void quantize_model_cast(const quern_quantize_args *args);
 /* Both, or delayed scaling if there is a history, or blocks. */
 void quantize_model(const quern_quantize_args *args);
 
-/* The power of two that is the scale of a block with this amax. */
-int quantize_model_block_power(quern_dtype output, double amax);
-
-/* The scale of an amax. */
-float quantize_model_scale(const quern_quantize_args *args, float amax);
-
 #endif

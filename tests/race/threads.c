@@ -274,21 +274,14 @@ static const struct {
     rank_function *function;
     int hosts;
 } rank_scenes[] = {
-    {.name = "meet", .function = meet},
-    {.name = "meet_in_subsets", .function = meet_in_subsets},
-    {.name = "split", .function = split},
-    {.name = "write_to_peers", .function = write_to_peers},
-    {.name = "exchange_slices", .function = exchange_slices},
-    {.name = "collect", .function = collect},
-    {.name = "send_chunks", .function = send_chunks},
-    {.name = "send_large_chunks", .function = send_large_chunks},
-    {.name = "wait_beside_allocations", .function = wait_beside_allocations},
-    {.name = "transfer", .function = transfer},
-    {.name = "cancel_transfers", .function = cancel_transfers},
-    {.name = "transfer_by_threads", .function = transfer_by_threads},
+    {.name = "meet", .function = meet}, {.name = "meet_in_subsets", .function = meet_in_subsets},
+    {.name = "split", .function = split}, {.name = "write_to_peers", .function = write_to_peers},
+    {.name = "exchange_slices", .function = exchange_slices}, {.name = "collect", .function = collect},
+    {.name = "send_chunks", .function = send_chunks}, {.name = "send_large_chunks", .function = send_large_chunks},
+    {.name = "wait_beside_allocations", .function = wait_beside_allocations}, {.name = "transfer", .function = transfer},
+    {.name = "cancel_transfers", .function = cancel_transfers}, {.name = "transfer_by_threads", .function = transfer_by_threads},
     {.name = "transfer_between_hosts", .function = transfer_by_threads, .hosts = 2},
-    {.name = "cancel_beside_threads", .function = cancel_beside_threads},
-    {.name = "end_badly", .function = end_badly},
+    {.name = "cancel_beside_threads", .function = cancel_beside_threads}, {.name = "end_badly", .function = end_badly},
     {.name = "destroy_while_watched", .function = destroy_while_watched},
 };
 

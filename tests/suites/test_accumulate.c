@@ -5,7 +5,6 @@
  */
 #include <fenv.h>
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gradient_case.h"
 #include "oracle/dtype.h"

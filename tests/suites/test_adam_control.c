@@ -7,7 +7,6 @@
 #include <float.h>
 
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/random.h"
 #include "harness/told.h"

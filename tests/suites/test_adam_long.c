@@ -6,7 +6,6 @@
  * Runs on: cpu; kernels of adam; not with sanitizers.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
 

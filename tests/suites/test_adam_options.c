@@ -5,7 +5,6 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam_value.h"
 #include "oracle/dtype.h"

@@ -5,7 +5,6 @@
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "oracle/adam.h"
 

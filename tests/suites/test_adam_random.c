@@ -4,7 +4,6 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/random.h"
 
 #define ONE_OF(dice, array) (array)[below(dice, (int64_t)COUNT(array))]

@@ -209,9 +209,7 @@ static void expect_success(const struct attempt *attempt, int number) {
     }
 }
 
-static void end_all(void) {
-    while (waitpid(-1, NULL, 0) > 0) continue;
-}
+static void end_all(void) { while (waitpid(-1, NULL, 0) > 0) continue; }
 
 static int count_files(const char *name) {
     int count = 0;

@@ -7,7 +7,6 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam, quantize.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/quantize_case.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"

@@ -5,7 +5,6 @@
  * Runs on: cpu, emulated, gpu; kernels of adam, cross_entropy.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "oracle/cross_entropy_terms.h"
 #include "oracle/dtype.h"

@@ -4,10 +4,8 @@
  *
  * Runs on: cpu; kernels of quantize, collective.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/one_chunks.h"
-#include "harness/device.h"
 #include "ranks/chunks/chunks.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
@@ -24,7 +22,6 @@ static void check_random_cases(enum rank_kind kind) {
 }
 
 Test(chunks, random_cases_of_threads) { check_random_cases(RANK_THREADS); }
-
 Test(chunks, random_cases_of_processes) { check_random_cases(RANK_PROCESSES); }
 
 /* Several pieces of a chunk, several threads of each rank; in the last case the caches are passed by. */
@@ -241,12 +238,9 @@ static quern_status wait_in_vain(struct rank *rank) {
 }
 
 Test(chunks, a_rank_that_ends_ends_the_readers) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(ends); i++) {
-            if (ends[i].end == die && rank_kinds[kind] == RANK_THREADS) continue;
-            check_ranks(.kind = rank_kinds[kind], .count = ONE_RANKS, .function = wait_in_vain, .user = &ends[i],
-                        .may_die = 1 << 2);
-        }
+    for (size_t i = 0; i < COUNT(ends); i++)
+        check_ranks(.kind = ends[i].end == die ? RANK_PROCESSES : RANK_BOTH, .count = ONE_RANKS, .function = wait_in_vain,
+                    .user = &ends[i], .may_die = 1 << 2);
 }
 
 /* ---- the wait ---- */

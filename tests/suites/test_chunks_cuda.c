@@ -4,7 +4,6 @@
  *
  * Runs on: emulated, gpu; kernels of barrier, quantize, collective.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/gpu_bench.h"
 #include "harness/random.h"
@@ -91,25 +90,16 @@ static void run_random(struct gpu_group_options options, int calls, bool polled)
                  (struct chunks_choice){.largest = polled ? 3000 : i % 4 ? 0 : 12000}, polled);
 }
 
-Test(chunks_cuda, random_calls) { run_random((struct gpu_group_options){.ranks = 4}, (int)test_size(600, 60), false); }
-
-Test(chunks_cuda, random_calls_that_a_second_stream_follows) {
-    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(300, 40), true);
-}
-
-Test(chunks_cuda, random_calls_with_multicast) {
-    run_random((struct gpu_group_options){.ranks = 4, .machine.multicast = true, .multicast = true}, (int)test_size(200, 30), true);
-}
-
-Test(chunks_cuda, any_number_of_ranks) {
-    static const int numbers[] = {1, 2, 8};
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        run_random((struct gpu_group_options){.ranks = numbers[i], .machine.devices = 8}, 8, false);
-}
-
-Test(chunks_cuda, four_ranks_share_a_gpu) {
-    run_random((struct gpu_group_options){.ranks = 4, .machine = {.devices = 1, .multiprocessors = 8}}, 12, false);
-}
+#define TEST_RANDOM(suite, name, calls, polled, ...) \
+    Test(suite, name) { run_random((struct gpu_group_options){__VA_ARGS__}, (int)(calls), polled); }
+TEST_RANDOM(chunks_cuda, random_calls, test_size(600, 60), false, .ranks = 4)
+TEST_RANDOM(chunks_cuda, random_calls_that_a_second_stream_follows, test_size(300, 40), true, .ranks = 3)
+TEST_RANDOM(chunks_cuda, random_calls_with_multicast, test_size(200, 30), true, .ranks = 4,
+            .machine.multicast = true, .multicast = true)
+TEST_RANDOM(chunks_cuda, one_rank, 8, false, .ranks = 1, .machine.devices = 8)
+TEST_RANDOM(chunks_cuda, two_ranks, 8, false, .ranks = 2, .machine.devices = 8)
+TEST_RANDOM(chunks_cuda, eight_ranks, 8, false, .ranks = 8, .machine.devices = 8)
+TEST_RANDOM(chunks_cuda, four_ranks_share_a_gpu, 12, false, .ranks = 4, .machine = {.devices = 1, .multiprocessors = 8})
 
 /* Many parts of each chunk, of several blocks, which finish it in any order. */
 Test(chunks_cuda, a_chunk_of_many_parts_is_ready_when_all_are) {

@@ -4,10 +4,8 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, quantize, collective.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/gpu_bench.h"
-#include "harness/ranks.h"
 
 enum { RANKS = 3, VALUE = 7, PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };
 
@@ -80,11 +78,8 @@ static void expect_unwritten(const struct scene *s) {
 }
 
 static void expect_poison(struct scene *s, quern_status status, const char *text) {
-    gpu_group_synchronize(&s->group);
-    for (int rank = 0; rank < RANKS; rank++) {
-        check_refused(quern_group_status(s->group.group[rank]), status, text);
-        check_status(call(s, rank), status);
-    }
+    gpu_group_expect(&s->group, status, text);
+    for (int rank = 0; rank < RANKS; rank++) check_status(call(s, rank), status);
 }
 
 /* A word that has the value, or its complement, before the call would end a wait for it. */
@@ -107,8 +102,8 @@ static void expect_words(const struct scene *s, int rank, int place, bool ready)
     for (int64_t chunk = 0; chunk < s->c.chunks; chunk++) {
         uint32_t word;
         memcpy(&word, has + s->layout.ready + 4 * (place * s->c.chunks + chunk), 4);
-        check(word == (ready ? VALUE : ~(uint32_t)VALUE), "word %lld of place %d on rank %d is %u",
-              (long long)chunk, place, rank, word);
+        check(word == (ready ? VALUE : ~(uint32_t)VALUE), "word %lld of place %d on rank %d is %u", (long long)chunk, place, rank,
+              word);
     }
     const int64_t from = place * s->c.elements, block = place * s->c.blocks;
     check(!ready || memcmp(has + s->layout.output + from, s->c.expected + from, (size_t)s->c.elements) == 0,
@@ -116,8 +111,6 @@ static void expect_words(const struct scene *s, int rank, int place, bool ready)
     check(!ready || memcmp(has + s->layout.scales + block, s->c.expected_scales + block, (size_t)s->c.blocks) == 0,
           "rank %d has other scales of place %d", rank, place);
 }
-
-static const quern_scaling scalings[] = {QUERN_SCALING_TENSOR, QUERN_SCALING_MX};
 
 enum { OUT_OF_MEMORY = 2, FAILING_CALLS = 24 };
 
@@ -164,9 +157,8 @@ static void fail_calls_of_the_driver(quern_scaling scaling) {
     check(without_cast == 1, "the cast has failed %d times", without_cast);
 }
 
-Test(chunks_faults_cuda, calls_of_the_driver_that_fail) {
-    for (size_t i = 0; i < COUNT(scalings); i++) fail_calls_of_the_driver(scalings[i]);
-}
+Test(chunks_faults_cuda, calls_of_the_driver_that_fail) { fail_calls_of_the_driver(QUERN_SCALING_TENSOR); }
+Test(chunks_faults_cuda, calls_of_the_driver_that_fail_in_blocks) { fail_calls_of_the_driver(QUERN_SCALING_MX); }
 
 /* A graph of rank 0 that lacks its cast: it enters and stores nothing. */
 static void enter_only(struct scene *s) {
@@ -213,9 +205,8 @@ static void name_a_rank_that_does_not_finish(quern_scaling scaling) {
     check_detail(" s on its GPU for rank 0 (process ");
 }
 
-Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) {
-    for (size_t i = 0; i < COUNT(scalings); i++) name_a_rank_that_does_not_finish(scalings[i]);
-}
+Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) { name_a_rank_that_does_not_finish(QUERN_SCALING_TENSOR); }
+Test(chunks_faults_cuda, a_rank_that_does_not_finish_blocks_is_named) { name_a_rank_that_does_not_finish(QUERN_SCALING_MX); }
 
 Test(chunks_faults_cuda, a_rank_that_leaves_before_its_cast_is_lost) {
     struct scene s CLOSED_BY(close_scene);
@@ -224,11 +215,9 @@ Test(chunks_faults_cuda, a_rank_that_leaves_before_its_cast_is_lost) {
     check_ok(call(&s, 2));
     enter_only(&s);
     gpu_group_synchronize(&(struct gpu_group){.ranks = 1, .device = {s.group.device[0]}});
-    check_ok(quern_group_destroy(s.group.group[0]));
-    s.group.group[0] = NULL;
-    gpu_group_synchronize(&s.group);
+    gpu_group_leave(&s.group, 0);
+    gpu_group_expect(&s.group, QUERN_PEER_LOST, "waited on its GPU for rank 0 (process ");
     for (int rank = 1; rank < RANKS; rank++) {
-        check_refused(quern_group_status(s.group.group[rank]), QUERN_PEER_LOST, "waited on its GPU for rank 0 (process ");
         expect_words(&s, rank, 0, false);
         expect_words(&s, rank, 3 - rank, true);
     }

@@ -4,17 +4,12 @@
  *
  * Runs on: cpu; kernels of collective.
  */
-#include <setjmp.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "harness/check.h"
-#include "harness/device.h"
 #include "harness/one_collective.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "kernels/collective_pieces.h"
-#include "oracle/collective.h"
 #include "ranks/collective/collective.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
@@ -121,7 +116,6 @@ static void check_random_cases(enum rank_kind kind) {
 }
 
 Test(collective, random_cases_of_threads) { check_random_cases(RANK_THREADS); }
-
 Test(collective, random_cases_of_processes) { check_random_cases(RANK_PROCESSES); }
 
 /* Several rounds of windows; the caches are passed by; several threads of each rank. */
@@ -349,28 +343,25 @@ static void *secret_memory(size_t bytes) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+static bool has_secret_memory(void) {
+    void *secret = secret_memory(1);
+    if (!secret) cr_skip_test("memfd_secret does not work here");
+    munmap(secret, 1);
+    return true;
+}
+
 /* It goes through the workspace, also when all other memory is read. */
-static quern_status keep_a_secret(struct rank *rank) {
-    struct rank_bench bench;
+TEST_BENCH_FOR(collective, memory_that_nobody_else_can_read, if (has_secret_memory()), .kind = RANK_PROCESSES, .count = ONE_RANKS) {
     struct one_collective call;
     char *secret = secret_memory(ONE_BYTES);
     rank_check(rank, secret, "no secret memory");
-    rank_bench_begin(rank, &bench);
     for (int again = 0; again < 4; again++)
         for (size_t f = 0; f < COUNT(read_forms); f++) {
-            one_make(&call, &bench, &read_forms[f]);
+            one_make(&call, bench, &read_forms[f]);
             if (rank->rank == 1 && again > 1 && call.args.input != call.args.output)
                 call.args.input = memcpy(secret, call.args.input, ONE_BYTES);
             one_run_rightly(&call);
         }
-    return rank_bench_destroy(&bench);
-}
-
-Test(collective, memory_that_nobody_else_can_read) {
-    void *secret = secret_memory(1);
-    if (!secret) cr_skip_test("memfd_secret does not work here");
-    munmap(secret, 1);
-    check_ranks(.kind = RANK_PROCESSES, .count = ONE_RANKS, .function = keep_a_secret);
 }
 
 /* After the first two calls of the group nothing passes through the workspace. */
@@ -439,30 +430,25 @@ TEST_BENCH(collective, a_process_that_ends_while_it_is_read, .kind = RANK_PROCES
     }
     struct quern_membership *member = rank_member_of(rank, bench->group);
     rank_line_up(rank);
-    if (rank->rank == 1) return;
-    if (rank->rank == 0) {
-        const struct quern_read read = {.rank = 1, .to = &byte, .from = (uintptr_t)losses, .bytes = 1};
-        while (!quern_rank_has_gone(member->roster, 1)) rank_sleep(0.001);
-        member->again->sight[1].pid = INT32_MAX;  /* nobody's: as if it had ended */
-        rank_status(rank, quern_collective_read(&member->again->call, &read, 1), QUERN_PEER_LOST);
-        rank_check_detail(rank, "has ended while rank 0 read its memory");
-    }
+    if (rank->rank) return;
+    const struct quern_read read = {.rank = 1, .to = &byte, .from = (uintptr_t)losses, .bytes = 1};
+    while (!quern_rank_has_gone(member->roster, 1)) rank_sleep(0.001);
+    member->again->sight[1].pid = INT32_MAX;  /* nobody's: as if it had ended */
+    rank_refused(rank, quern_collective_read(&member->again->call, &read, 1), QUERN_PEER_LOST,
+                 "has ended while rank 0 read its memory");
 }
 
 /* ---- workspaces ---- */
 
 /* Ranks may place their workspaces at different offsets of different allocations. */
-TEST_RANKS(collective, workspaces_anywhere, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
-    struct rank_bench bench;
+TEST_BENCH(collective, workspaces_anywhere, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
     struct one_collective call;
-    rank_bench_begin(rank, &bench);
-    void *other = rank_allocate(rank, bench.group, WORKSPACE + 4096 * (size_t)rank->rank);
-    if (rank->rank != 1) bench.workspace = (char *)other + 16 * rank->rank;
+    void *other = rank_allocate(rank, bench->group, WORKSPACE + 4096 * (size_t)rank->rank);
+    if (rank->rank != 1) bench->workspace = (char *)other + 16 * rank->rank;
     for (size_t f = 0; f < COUNT(one_forms); f++) {
-        one_make(&call, &bench, &one_forms[f]);
+        one_make(&call, bench, &one_forms[f]);
         one_run_rightly(&call);
     }
-    return rank_bench_destroy(&bench);
 }
 
 /* The size grows with the elements up to a limit, is the same for all operations, and is 0 where nothing passes through. */

@@ -4,7 +4,6 @@
  *
  * Runs on: emulated, gpu; kernels of barrier, collective.
  */
-#include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/gpu_bench.h"
 #include "harness/random.h"
@@ -13,6 +12,8 @@
 enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE, POOL = 1 << 18 };
 
 enum { REDUCE = 1 + COLLECTIVE_ALL_REDUCE, SCATTER = 1 + COLLECTIVE_REDUCE_SCATTER };
+
+#define MULTICAST .machine.multicast = true, .multicast = true
 
 static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
 
@@ -43,40 +44,26 @@ static void run_random(struct gpu_group_options options, int small, int large) {
     for (int i = 0; i < small + large; i++) {
         const uint64_t seed = (uint64_t)(1000 * options.ranks + i);
         const int operation = 1 + (int)(seed % COLLECTIVE_OPERATIONS);
-        if (i < small)
-            run_case(&bench, seed, (struct collective_choice){.operation = operation, .most = i % 3 ? 700 : slot,
-                                                              .is_private = random_bits(seed, 6) % 2});
-        else
-            run_case(&bench, seed, (struct collective_choice){.operation = operation, .least = slot + 8, .most = slot + 6000});
+        const struct collective_choice large_one = {.operation = operation, .least = slot + 8, .most = slot + 6000},
+                                       small_one = {.operation = operation, .most = i % 3 ? 700 : slot,
+                                                    .is_private = random_bits(seed, 6) % 2};
+        run_case(&bench, seed, i < small ? small_one : large_one);
     }
 }
 
-Test(collective_cuda, random_small_calls) { run_random((struct gpu_group_options){.ranks = 4}, (int)test_size(1000, 100), 0); }
-
-Test(collective_cuda, random_large_calls) { run_random((struct gpu_group_options){.ranks = 4}, 0, (int)test_size(400, 40)); }
-
-Test(collective_cuda, random_large_calls_of_many) {
-    run_random((struct gpu_group_options){.ranks = 7}, 0, (int)test_size(200, 16));
-}
-
-Test(collective_cuda, random_calls_with_multicast) {
-    run_random((struct gpu_group_options){.ranks = 4, .machine.multicast = true, .multicast = true}, (int)test_size(200, 12),
-               (int)test_size(200, 24));
-}
-
-Test(collective_cuda, any_number_of_ranks) {
-    static const int numbers[] = {1, 2, 3, 8};
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        run_random((struct gpu_group_options){.ranks = numbers[i], .machine.devices = 8}, 8, numbers[i] == 1 ? 4 : 8);
-}
-
-Test(collective_cuda, four_ranks_share_a_gpu) {
-    run_random((struct gpu_group_options){.ranks = 4, .machine = {.devices = 1, .multiprocessors = 8}}, 12, 8);
-}
-
-Test(collective_cuda, many_ranks_share_gpus) {
-    run_random((struct gpu_group_options){.ranks = 33, .machine = {.devices = 2, .multiprocessors = 24}, .timeout = 200}, 4, 4);
-}
+#define TEST_RANDOM(suite, name, small, large, ...) \
+    Test(suite, name) { run_random((struct gpu_group_options){__VA_ARGS__}, (int)(small), (int)(large)); }
+TEST_RANDOM(collective_cuda, random_small_calls, test_size(1000, 100), 0, .ranks = 4)
+TEST_RANDOM(collective_cuda, random_large_calls, 0, test_size(400, 40), .ranks = 4)
+TEST_RANDOM(collective_cuda, random_large_calls_of_many, 0, test_size(200, 16), .ranks = 7)
+TEST_RANDOM(collective_cuda, random_calls_with_multicast, test_size(200, 12), test_size(200, 24), .ranks = 4, MULTICAST)
+TEST_RANDOM(collective_cuda, four_ranks_share_a_gpu, 12, 8, .ranks = 4, .machine = {.devices = 1, .multiprocessors = 8})
+TEST_RANDOM(collective_cuda, many_ranks_share_gpus, 4, 4, .ranks = 33,
+            .machine = {.devices = 2, .multiprocessors = 24}, .timeout = 200)
+TEST_RANDOM(collective_cuda, one_rank, 8, 4, .ranks = 1, .machine.devices = 8)
+TEST_RANDOM(collective_cuda, two_ranks, 8, 8, .ranks = 2, .machine.devices = 8)
+TEST_RANDOM(collective_cuda, three_ranks, 8, 8, .ranks = 3, .machine.devices = 8)
+TEST_RANDOM(collective_cuda, eight_ranks, 8, 8, .ranks = 8, .machine.devices = 8)
 
 /* The exchange that other calls take: of a small call anywhere, of a large one in symmetric memory. */
 Test(collective_cuda, gathers_of_bytes) {
@@ -229,8 +216,7 @@ static bool has_switch(const struct gpu_bench *bench) {
 
 Test(collective_cuda, the_switch_adds_if_the_order_may_be_any) {
     struct collective_case c;
-    OPEN_BENCH((struct gpu_group_options){.ranks = 4, .machine.multicast = true, .multicast = true, .prepared = PREPARED,
-                                          .pool = 1 << 20});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 4, MULTICAST, .prepared = PREPARED, .pool = 1 << 20});
     const bool adds = has_switch(&bench);
     for (size_t i = 0; i < COUNT(switch_calls); i++) {
         const struct switch_call *call = &switch_calls[i];
@@ -244,8 +230,7 @@ Test(collective_cuda, the_switch_adds_if_the_order_may_be_any) {
 
 /* Of two ranks the links carry as much either way; and memory without a multicast address. */
 Test(collective_cuda, the_switch_does_not_add_for_two_or_what_it_does_not_reach) {
-    static const struct gpu_group_options groups[] = {{.ranks = 2, .machine.multicast = true, .multicast = true},
-                                                      {.ranks = 4, .machine.multicast = true}};
+    static const struct gpu_group_options groups[] = {{.ranks = 2, MULTICAST}, {.ranks = 4, .machine.multicast = true}};
     for (size_t i = 0; i < COUNT(groups); i++) {
         struct collective_case c;
         struct gpu_group_options options = groups[i];
@@ -332,7 +317,7 @@ Test(collective_cuda, calls_follow_each_other_in_the_stream) {
 }
 
 Test(collective_cuda, calls_follow_each_other_with_multicast) {
-    run_sequence((struct gpu_group_options){.ranks = 4, .machine.multicast = true, .multicast = true}, (int)test_size(400, 40));
+    run_sequence((struct gpu_group_options){.ranks = 4, MULTICAST}, (int)test_size(400, 40));
 }
 
 /* Rank 1 is as far ahead of rank 0 as it can be. */

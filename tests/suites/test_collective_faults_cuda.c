@@ -4,10 +4,8 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, collective.
  */
-#include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/gpu_bench.h"
-#include "harness/ranks.h"
 #include "kernels/collective_problem.h"
 
 enum { RANKS = 3, POOL = 1 << 19, PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE };
@@ -46,14 +44,6 @@ static quern_status call(struct scene *s, int rank) {
     return collective_call(&s->bench.of[rank], s->c.operation, &s->args[rank], 0);
 }
 
-static void expect_poison(struct scene *s, quern_status status, const char *text) {
-    gpu_group_synchronize(&s->group);
-    for (int rank = 0; rank < RANKS; rank++) {
-        check_refused(quern_group_status(s->group.group[rank]), status, text);
-        check_status(call(s, rank), status);
-    }
-}
-
 /* ---- ranks that do not come ---- */
 
 /* A rank that leaves is missed at the next entry. */
@@ -62,16 +52,13 @@ Test(collective_faults_cuda, a_rank_that_has_left_is_missed) {
         struct scene s CLOSED_BY(close_scene);
         open_scene(&s);
         prepare(&s, COLLECTIVE_ALL_GATHER, is_large);
-        check_ok(quern_group_destroy(s.group.group[1]));
-        s.group.group[1] = NULL;
+        gpu_group_leave(&s.group, 1);
         const double began = rank_now();
         check_ok(call(&s, 0));
         check_ok(call(&s, 2));
         gpu_group_synchronize(&s.group);
         check(rank_now() - began < RANK_SOON, "the kernels ended after %g s", rank_now() - began);
-        for (int rank = 0; rank < RANKS; rank += 2) {
-            check_refused(quern_group_status(s.group.group[rank]), QUERN_PEER_LOST, "waited on its GPU for rank 1 (process ");
-        }
+        gpu_group_expect(&s.group, QUERN_PEER_LOST, "waited on its GPU for rank 1 (process ");
         collective_case_compare(&s.c, s.bench.of);
     }
 }
@@ -91,7 +78,8 @@ Test(collective_faults_cuda, a_call_that_lacks_its_pass_poisons_the_group) {
         check_status(call(&s, 0), again ? QUERN_OUT_OF_MEMORY : QUERN_OK);
         cuda_fail_call(0, 0);
     }
-    expect_poison(&s, QUERN_PEER_LOST, "rank 0 has entered a collective and could not launch its pass: collective_f32__");
+    gpu_group_expect(&s.group, QUERN_PEER_LOST, "rank 0 has entered a collective and could not launch its pass: collective_f32__");
+    for (int rank = 0; rank < RANKS; rank++) check_status(call(&s, rank), QUERN_PEER_LOST);
 }
 
 /* ---- preparation ---- */

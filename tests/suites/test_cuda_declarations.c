@@ -4,7 +4,6 @@
  *
  * Runs on: one cpu, one emulated.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "runtime/cuda_driver.h"
 

@@ -14,7 +14,6 @@
 #include "harness/check.h"
 #include "harness/gather_store.h"
 #include "harness/looking.h"
-#include "harness/ranks.h"
 #include "harness/transfer_case.h"
 
 /* ---- what the library does with the numbers 0 to 2: it may move a descriptor away from them, and nothing else ---- */

@@ -8,7 +8,6 @@
 
 #include "adam/adam.h"
 #include "cross_entropy/cross_entropy.h"
-#include "harness/check.h"
 #include "harness/device.h"
 #include "header/table.h"
 #include "runtime/explain.h"

@@ -4,7 +4,6 @@
  * Runs on: cpu, emulated, gpu; kernels of adam, cross_entropy; not with sanitizers.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "oracle/adam.h"
 

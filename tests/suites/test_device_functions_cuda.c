@@ -4,10 +4,8 @@
  *
  * Runs on: every emulated; kernels of barrier, quantize, collective.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/gpu_bench.h"
-#include "harness/ranks.h"
 #include "oracle/dtype.h"
 #include "runtime/cuda_driver.h"
 

@@ -4,7 +4,6 @@
  * Runs on: one cpu, one emulated.
  */
 #include "harness/buffer.h"
-#include "harness/check.h"
 #include "harness/looking.h"
 
 enum { COUNT = 96, ROWS = 3, COLUMNS = 32, STEP = 1, MOST_ARRAYS = 16 };
@@ -99,9 +98,7 @@ static void check_written(struct scene *scene, const char *operation, const stru
     check_written(scene, operation, (const struct written[]){__VA_ARGS__}, \
                   (int)(sizeof((const struct written[]){__VA_ARGS__}) / sizeof(struct written)))
 
-static void fill(float *values, int count) {
-    for (int i = 0; i < count; i++) values[i] = (float)(i % 17) - 8;
-}
+static void fill(float *values, int count) { for (int i = 0; i < count; i++) values[i] = (float)(i % 17) - 8; }
 
 /* ---- gradients ---- */
 

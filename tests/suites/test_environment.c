@@ -7,7 +7,6 @@
 #include <fenv.h>
 
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/host_product.h"
 #include "harness/random.h"
 #include "harness/ranks.h"

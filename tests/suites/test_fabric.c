@@ -4,17 +4,15 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/chunks_case.h"
 #include "harness/collective_case.h"
+#include "harness/cuda.h"
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"
-#include "harness/nccl_side.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "ranks/membership.h"
 #include "ranks/transfer/transfer.h"
-#include "runtime/device.h"
 
 #define FABRIC .nccl = "", .fabric = "one"
 
@@ -35,26 +33,19 @@ static const struct {
 
 static void run_shapes(enum rank_kind kind, rank_function *function, const void *user) {
     for (size_t i = 0; i < COUNT(shapes); i++)
-        check_ranks(.kind = kind, .hosts = shapes[i].hosts, .count = shapes[i].ranks, .function = function, .user = user,
-                    FABRIC);
+        check_ranks(.kind = kind, .hosts = shapes[i].hosts, .count = shapes[i].ranks, .function = function, .user = user, FABRIC);
 }
+
+#define EXCHANGES(...) run_shapes(RANK_PROCESSES, ragged_run_batch, &(struct ragged_batch){__VA_ARGS__})
 
 Test(fabric, random_collectives) {
     run_shapes(RANK_BOTH, collective_run_batch, &(struct collective_batch){.first = 3000, .cases = (int)test_size(40, 12)});
 }
 
-Test(fabric, random_exchanges) {
-    run_shapes(RANK_PROCESSES, ragged_run_batch, &(struct ragged_batch){.first = 4000, .cases = (int)test_size(8, 3)});
-}
-
+Test(fabric, random_exchanges) { EXCHANGES(.first = 4000, .cases = (int)test_size(8, 3)); }
+Test(fabric, random_plans) { EXCHANGES(.first = 6000, .cases = (int)test_size(6, 2), .is_plan = true); }
 Test(fabric, random_exchanges_with_metadata_on_the_device) {
-    run_shapes(RANK_PROCESSES, ragged_run_batch,
-               &(struct ragged_batch){.first = 5000, .cases = (int)test_size(8, 3), .metadata_on_device = true});
-}
-
-Test(fabric, random_plans) {
-    run_shapes(RANK_PROCESSES, ragged_run_batch,
-               &(struct ragged_batch){.first = 6000, .cases = (int)test_size(6, 2), .is_plan = true});
+    EXCHANGES(.first = 5000, .cases = (int)test_size(8, 3), .metadata_on_device = true);
 }
 
 /* ---- quantised chunks ---- */
@@ -162,12 +153,6 @@ static void open_with_multicast(struct rank_bench *bench, struct rank *rank, int
     rank_bench_open(bench, rank, RANK_LIMIT, pool_bytes);
 }
 
-static long count_bindings(void) {
-    long (*count)(void);
-    *(void **)&count = nccl_symbol("quern_emulator_bindings");
-    return count();
-}
-
 /* Small calls go by the pads' multicast address, large ones by that of their memory. */
 TEST_BODY_FOR(fabric, collectives_with_multicast, for (int ranks = 2; ranks <= 4; ranks++), .kind = RANK_PROCESSES, .hosts = 2,
               .count = ranks, .wants_multicast = true, FABRIC) {
@@ -178,7 +163,7 @@ TEST_BODY_FOR(fabric, collectives_with_multicast, for (int ranks = 2; ranks <= 4
     collective_run_cases(&bench, &batch);
     rank_line_up(rank);
     rank_bench_close(&bench);
-    rank_check(rank, !count_bindings(), "%ld parts are bound behind the group's end", count_bindings());
+    rank_check(rank, !cuda_bindings(), "%ld parts are bound behind the group's end", cuda_bindings());
 }
 
 /* A part is unbound when all ranks have freed it and have told so in the next allocation; each tells four at a time. */
@@ -188,78 +173,53 @@ TEST_BODY(fabric, bound_memory_ends_with_the_next_allocations, .kind = RANK_PROC
     struct rank_bench bench;
     void *parts[PARTS], *later;
     open_with_multicast(&bench, rank, 4096);
-    const long before = count_bindings();
+    const long before = cuda_bindings();
     for (int i = 0; i < PARTS; i++) rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){64}, &parts[i]));
-    rank_check(rank, count_bindings() == before + PARTS, "%ld parts are bound", count_bindings() - before);
+    rank_check(rank, cuda_bindings() == before + PARTS, "%ld parts are bound", cuda_bindings() - before);
     for (int i = 0; i < PARTS; i++)
         if (rank->rank || i) rank_ok(rank, quern_symmetric_free(bench.group, parts[i], bench.stream));
     cuda_ok(&bench.side, stream_synchronize(bench.stream));
     rank_line_up(rank);
-    rank_check(rank, count_bindings() == before + PARTS, "%ld parts are bound before others are told", count_bindings() - before);
+    rank_check(rank, cuda_bindings() == before + PARTS, "%ld parts are bound before others are told", cuda_bindings() - before);
     for (int told = 4, calls = 1; told < PARTS + 4; told += 4, calls++) {  /* rank 0 has not freed the first one */
         const int left = told < PARTS - 1 ? PARTS - told : 1;
         rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){64}, &later));
-        rank_check(rank, count_bindings() == before + left + calls, "%ld parts are bound after call %d", count_bindings() - before,
+        rank_check(rank, cuda_bindings() == before + left + calls, "%ld parts are bound after call %d", cuda_bindings() - before,
                    calls);
     }
     rank_line_up(rank);
     rank_bench_close(&bench);
-    rank_check(rank, !count_bindings(), "%ld parts are bound behind the group's end", count_bindings());
+    rank_check(rank, !cuda_bindings(), "%ld parts are bound behind the group's end", cuda_bindings());
 }
 
 /* ---- registration ---- */
 
-enum { UNIT = 2 << 20 };
-
-/* Memory of cuMemCreate, with handles of these kinds. */
-static CUdeviceptr make_memory(struct nccl_side *side, int kinds, CUmemGenericAllocationHandle *handle) {
-    const CUmemLocation here = {CU_MEM_LOCATION_TYPE_DEVICE, side->device->cuda_device};
-    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requested_handle_types = kinds,
-                                            .location = here};
-    const CUmemAccessDesc access = {here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUdeviceptr address;
-    cuda_ok(side, vmm_create(handle, UNIT, &properties, 0));
-    cuda_ok(side, vmm_reserve(&address, UNIT, 0, 0, 0));
-    cuda_ok(side, vmm_map(address, UNIT, 0, *handle, 0));
-    cuda_ok(side, vmm_set_access(address, UNIT, &access, 1));
-    return address;
-}
-
-static void free_memory(struct nccl_side *side, CUdeviceptr address, CUmemGenericAllocationHandle handle) {
-    cuda_ok(side, vmm_unmap(address, UNIT));
-    cuda_ok(side, vmm_unreserve(address, UNIT));
-    cuda_ok(side, vmm_release(handle));
-}
-
 TEST_SIDE(fabric, registered_memory, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, FABRIC) {
-    CUmemGenericAllocationHandle handle;
-    const CUdeviceptr address = make_memory(side, CU_MEM_HANDLE_TYPE_FABRIC, &handle);
-    void *part = (void *)(uintptr_t)(address + 64 * (CUdeviceptr)rank->rank);
+    char *memory = nccl_map(side, 4096, CU_MEM_HANDLE_TYPE_FABRIC);
+    void *part = memory + 64 * rank->rank;
     rank_ok(rank, quern_symmetric_register(&side->group, 1, &part, &(size_t){1024}));
     check_reach(side, part);
     rank_ok(rank, quern_symmetric_unregister(side->group, part, side->stream));
-    free_memory(side, address, handle);
+    nccl_unmap(side, memory);
 }
 
 /* The memory of one rank is wrong: all get the reason, and the group stays. */
 TEST_SIDE(fabric, what_cannot_be_registered, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, FABRIC) {
-    CUmemGenericAllocationHandle handles[2];
-    const CUdeviceptr right = make_memory(side, CU_MEM_HANDLE_TYPE_FABRIC, &handles[0]),
-                      wrong = make_memory(side, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &handles[1]);
+    void *right = nccl_map(side, 4096, CU_MEM_HANDLE_TYPE_FABRIC);
     const struct {
-        CUdeviceptr memory;
+        void *memory;
         const char *words;
-    } rows[] = {{wrong, "rank 3: the memory was made without a fabric handle, so that other hosts cannot reach it"},
-                {(uintptr_t)nccl_allocate(side, 4096), "rank 3: the memory is not of cuMemCreate, so that other hosts"}};
+    } rows[] = {{nccl_map(side, 4096, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+                 "rank 3: the memory was made without a fabric handle, so that other hosts cannot reach it"},
+                {nccl_allocate(side, 4096), "rank 3: the memory is not of cuMemCreate, so that other hosts"}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        void *part = (void *)(uintptr_t)(rank->rank == 3 ? rows[i].memory : right);
+        void *part = rank->rank == 3 ? rows[i].memory : right;
         rank_refused(rank, quern_symmetric_register(&side->group, 1, &part, &(size_t){1024}), QUERN_NOT_SUPPORTED, rows[i].words);
     }
-    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
-    cuda_ok(side, stream_synchronize(side->stream));
-    nccl_release(side, (void *)(uintptr_t)rows[1].memory);
-    free_memory(side, right, handles[0]);
-    free_memory(side, wrong, handles[1]);
+    nccl_meet(side);
+    nccl_release(side, rows[1].memory);
+    nccl_unmap(side, rows[0].memory);
+    nccl_unmap(side, right);
 }
 
 /* ---- transfers ---- */
@@ -286,24 +246,6 @@ Test(fabric, random_lists) {
 
 /* ---- graphs ---- */
 
-/* Launches what the stream has captured so many times. */
-static void replay(struct nccl_side *side, int times) {
-    int (*end)(CUstream, void **), (*instantiate)(void **, void *, unsigned long long), (*launch)(void *, CUstream);
-    int (*destroy)(void *), (*destroy_instance)(void *);
-    void *graph, *instance;
-    *(void **)&end = nccl_symbol("cuStreamEndCapture");
-    *(void **)&instantiate = nccl_symbol("cuGraphInstantiateWithFlags");
-    *(void **)&launch = nccl_symbol("cuGraphLaunch");
-    *(void **)&destroy = nccl_symbol("cuGraphDestroy");
-    *(void **)&destroy_instance = nccl_symbol("cuGraphExecDestroy");
-    nccl_check(side, end(side->stream, &graph), "cuStreamEndCapture");
-    nccl_check(side, instantiate(&instance, graph, 0), "cuGraphInstantiate");
-    for (int i = 0; i < times; i++) nccl_check(side, launch(instance, side->stream), "cuGraphLaunch");
-    cuda_ok(side, stream_synchronize(side->stream));
-    nccl_check(side, destroy_instance(instance), "cuGraphExecDestroy");
-    nccl_check(side, destroy(graph), "cuGraphDestroy");
-}
-
 /* Each replay adds what all ranks have. */
 TEST_SIDE(fabric, a_captured_sum_is_replayed, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
           .operations = QUERN_BARRIER | QUERN_COLLECTIVE, FABRIC) {
@@ -314,7 +256,10 @@ TEST_SIDE(fabric, a_captured_sum_is_replayed, .kind = RANK_PROCESSES, .count = 4
     nccl_put(side, word, &one, sizeof one);
     nccl_begin_capture(side);
     rank_ok(rank, quern_all_reduce(side->group, &args, NULL, 0, side->stream));
-    replay(side, 3);
+    void *graph = nccl_take_graph(side);
+    for (int i = 0; i < 3; i++) nccl_launch_graph(side, graph);
+    cuda_ok(side, stream_synchronize(side->stream));
+    nccl_end_graph(side, graph);
     nccl_get(side, &sum, word, sizeof sum);
     rank_check(rank, sum == 64, "three sums of 4 ranks are %g", (double)sum);
     rank_ok(rank, quern_group_status(side->group));
@@ -325,8 +270,7 @@ TEST_SIDE(fabric, a_captured_sum_is_replayed, .kind = RANK_PROCESSES, .count = 4
 TEST_SIDE(fabric, no_shrink, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, FABRIC) {
     rank_refused(rank, quern_group_shrink(&side->group, 1, &(quern_group *){NULL}), QUERN_NOT_SUPPORTED,
                  "a group of GPUs of several hosts cannot be shrunk");
-    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
-    cuda_ok(side, stream_synchronize(side->stream));
+    nccl_meet(side);
 }
 
 /* The ranks with even numbers, which are of two hosts, and the others. */

@@ -5,7 +5,7 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
+#include "harness/cuda.h"
 #include "harness/device.h"
 #include "harness/nccl_side.h"
 
@@ -32,6 +32,11 @@ static const struct detour detours[] = {
     {"cuMemSetAccess:101", NULL, "there is no peer access"},
 };
 
+static quern_status create(struct nccl_side *side) {
+    const quern_group_args args = nccl_args(side, RANK_LIMIT);
+    return quern_group_create(&args, 1, &side->group);
+}
+
 /* The group is there, and goes over NCCL on all ranks; nothing of the attempt is left. */
 TEST_BODY(fabric_failures, a_group_without_a_fabric_goes_over_nccl, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
           RANKS_EACH(detours), FABRIC) {
@@ -41,25 +46,17 @@ TEST_BODY(fabric_failures, a_group_without_a_fabric_goes_over_nccl, .kind = RANK
     if (detour->clique && rank->rank >= 2) setenv("QUERN_EMULATOR_FABRIC", detour->clique, 1);
     nccl_open_gpu(&side, rank, rank->rank);
     if (is_last && detour->faults) setenv("QUERN_EMULATOR_FAIL", detour->faults, 1);
-    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
-    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    rank_ok(rank, create(&side));
     unsetenv("QUERN_EMULATOR_FAIL");
     rank_check_report(rank, side.group, "hosts 0 and 1: NCCL, since GPU memory does not reach from one host to another");
     char report[4096];
     quern_group_report(side.group, report, sizeof report);
     rank_check(rank, !strstr(report, "by way of NCCL: ") == !detour->reason, "the report is %s", report);
     if (detour->reason) rank_check_report(rank, side.group, detour->reason);
-    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
-    cuda_ok(&side, stream_synchronize(side.stream));
+    nccl_meet(&side);
     rank_refused(rank, quern_symmetric_alloc(&side.group, 1, &(size_t){64}, &(void *){NULL}), QUERN_NOT_SUPPORTED,
                  "the group goes over NCCL");
     rank_ok(rank, nccl_close(&side));
-}
-
-static long count_bindings(void) {
-    long (*count)(void);
-    *(void **)&count = nccl_symbol("quern_emulator_bindings");
-    return count();
 }
 
 /* The pads are bound to multicast already when the words that GPUs write to each other are lost. */
@@ -68,11 +65,10 @@ TEST_BODY(fabric_failures, a_fabric_that_loses_words, .kind = RANK_PROCESSES, .c
     setenv("QUERN_EMULATOR_MULTICAST", "1", 1);
     setenv("QUERN_EMULATOR_PEERS", "lies", 1);
     nccl_open_gpu(&side, rank, rank->rank);
-    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
-    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    rank_ok(rank, create(&side));
     rank_check_report(rank, side.group, "by way of NCCL: ");
     rank_check_report(rank, side.group, "is lost, though the driver promises access");
-    rank_check(rank, !count_bindings(), "%ld parts are bound", count_bindings());
+    rank_check(rank, !cuda_bindings(), "%ld parts are bound", cuda_bindings());
     rank_ok(rank, nccl_close(&side));
 }
 
@@ -81,8 +77,7 @@ TEST_BODY(fabric_failures, no_memory_for_the_pads, .kind = RANK_PROCESSES, .coun
     struct nccl_side side;
     nccl_open_gpu(&side, rank, rank->rank);
     if (rank->rank == 1) setenv("QUERN_EMULATOR_FAIL", "cuMemCreate:2", 1);
-    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
-    rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_OUT_OF_MEMORY, "rank 1: cuMemCreate of");
+    rank_refused(rank, create(&side), QUERN_OUT_OF_MEMORY, "rank 1: cuMemCreate of");
 }
 
 /* Without NCCL its reason is in the detail. */
@@ -91,39 +86,31 @@ TEST_BODY(fabric_failures, neither_a_fabric_nor_nccl, .kind = RANK_PROCESSES, .c
     setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
     if (rank->rank == 2) setenv("QUERN_EMULATOR_FABRIC", "two", 1);
     nccl_open_gpu(&side, rank, rank->rank);
-    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
-    rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED, "no way for these ranks to reach each");
+    rank_refused(rank, create(&side), QUERN_NOT_SUPPORTED, "no way for these ranks to reach each");
     rank_check_detail(rank, "/nowhere/libnccl.so.2");
 }
 
-/* Two ranks of one host may share a GPU if both say so. */
-TEST_BODY_FOR(fabric_failures, ranks_that_share_a_gpu, for (int share = 0; share < 2; share++), .kind = RANK_PROCESSES, .count = 4,
-              .hosts = 2, .user = &(int){share}, FABRIC) {
+static const struct sharing {
+    int ranks;
+    bool share, works;
+} sharings[] = {{4, false, false}, {4, true, true}, {2, false, true}};
+
+/* Two ranks of one host may share a GPU if both say so.  GPUs of two hosts are two, though they have one number. */
+TEST_BODY_FOR(fabric_failures, ranks_that_share_a_gpu, for (size_t i = 0; i < COUNT(sharings); i++), .kind = RANK_PROCESSES,
+              .count = sharings[i].ranks, .hosts = 2, .user = &sharings[i], FABRIC) {
+    const struct sharing *sharing = rank->user;
     struct nccl_side side;
     nccl_open_gpu(&side, rank, rank->rank / 2);
     quern_group_args args = nccl_args(&side, RANK_LIMIT);
-    args.share_gpu = *(const int *)rank->user;
-    if (!args.share_gpu) {
-        rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED,
-                     "ranks 0 and 1 use one GPU, which both must allow by share_gpu");
+    args.share_gpu = sharing->share;
+    const quern_status status = quern_group_create(&args, 1, &side.group);
+    if (!sharing->works) {
+        rank_refused(rank, status, QUERN_NOT_SUPPORTED, "ranks 0 and 1 use one GPU, which both must allow by share_gpu");
         return;
     }
-    rank_ok(rank, quern_group_create(&args, 1, &side.group));
+    rank_ok(rank, status);
     rank_check_report(rank, side.group, "hosts 0 and 1: GPU memory over a fabric");
-    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
-    cuda_ok(&side, stream_synchronize(side.stream));
-    rank_ok(rank, nccl_close(&side));
-}
-
-/* GPUs of two hosts are two, though these have one number. */
-TEST_BODY(fabric_failures, one_gpu_number_of_two_hosts, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, FABRIC) {
-    struct nccl_side side;
-    nccl_open_gpu(&side, rank, 0);
-    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
-    rank_ok(rank, quern_group_create(&args, 1, &side.group));
-    rank_check_report(rank, side.group, "hosts 0 and 1: GPU memory over a fabric");
-    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
-    cuda_ok(&side, stream_synchronize(side.stream));
+    nccl_meet(&side);
     rank_ok(rank, nccl_close(&side));
 }
 
@@ -142,8 +129,7 @@ TEST_SIDE(fabric_failures, an_allocation_that_fails_on_one_rank, .kind = RANK_PR
         rank_ok(rank, quern_symmetric_alloc(&side->group, 1, &bytes, &memory));
         rank_ok(rank, quern_symmetric_free(side->group, memory, side->stream));
     }
-    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
-    cuda_ok(side, stream_synchronize(side->stream));
+    nccl_meet(side);
 }
 
 /* ---- each call of the driver ---- */
@@ -193,10 +179,7 @@ struct attempt {
     CUmemGenericAllocationHandle handle;
 };
 
-static quern_status create(struct attempt *attempt) {
-    const quern_group_args args = nccl_args(&attempt->side, RANK_LIMIT);
-    return quern_group_create(&args, 1, &attempt->side.group);
-}
+static quern_status create_group(struct attempt *attempt) { return create(&attempt->side); }
 
 static void destroy(struct attempt *attempt) { rank_ok(attempt->side.rank, quern_group_destroy(attempt->side.group)); }
 
@@ -223,22 +206,20 @@ static const struct operation {
     bool in_group;
     quern_status (*run)(struct attempt *attempt);
     void (*end)(struct attempt *attempt);
-} operations[] = {{"quern_group_create", false, create, destroy}, {"quern_symmetric_alloc", true, allocate, free_part}};
+} operations[] = {{"quern_group_create", false, create_group, destroy}, {"quern_symmetric_alloc", true, allocate, free_part}};
 
 /* One call fails on rank 1.  Returns whether it has made so many. */
 static bool try_call(struct attempt *attempt, const struct operation *operation, int number, int code) {
     struct rank *rank = attempt->side.rank;
-    void (*fail)(long, int);
     long (*calls)(const char **);
     const char *failed = NULL;
-    *(void **)&fail = nccl_symbol("quern_emulator_fail_call");
     *(void **)&calls = nccl_symbol("quern_emulator_calls");
     const struct objects before = count_objects();
-    if (rank->rank == 1) fail(number, code);
+    if (rank->rank == 1) cuda_fail_call(number, code);
     const quern_status status = operation->run(attempt);
     const bool is_over = rank->rank == 1 && calls(&failed) < number;
     const bool leaves = rank->rank == 1 && gives_back(failed);
-    if (rank->rank == 1) fail(0, 0);
+    if (rank->rank == 1) cuda_fail_call(0, 0);
     compare(rank, number, status);
     if (status == QUERN_OK) operation->end(attempt);
     cuda_ok(&attempt->side, stream_synchronize(attempt->side.stream));
@@ -264,7 +245,7 @@ TEST_BODY(fabric_failures, each_call_of_the_driver, .kind = RANK_PROCESSES, .cou
         int number = 1;
         nccl_open_gpu(&attempt.side, rank, rank->rank);
         if (operation->in_group) {
-            rank_ok(rank, create(&attempt));
+            rank_ok(rank, create_group(&attempt));
             allocate_often(&attempt);
         }
         while (try_call(&attempt, operation, number, codes[i])) number++;
@@ -302,8 +283,7 @@ TEST_BODY_FOR(fabric_failures, all_kernels_end, for (size_t i = 0; i < COUNT(end
     struct nccl_side side;
     uint64_t missing;
     nccl_begin(rank, &side);
-    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
-    cuda_ok(&side, stream_synchronize(side.stream));
+    nccl_meet(&side);
     rank_line_up(rank);
     if (is_last && ending->last == ENDS) kill(getpid(), SIGKILL);
     if (is_last && ending->last == LEAVES) {
@@ -311,8 +291,7 @@ TEST_BODY_FOR(fabric_failures, all_kernels_end, for (size_t i = 0; i < COUNT(end
         return;
     }
     if (is_last && ending->last == ABORTS) rank_ok(rank, quern_group_abort(side.group, "the test's reason"));
-    if (is_last && ending->last == CALLS_ANOTHER)
-        rank_ok(rank, quern_barrier(side.group, &pair, side.stream));
+    if (is_last && ending->last == CALLS_ANOTHER) rank_ok(rank, quern_barrier(side.group, &pair, side.stream));
     const quern_status status = is_last ? QUERN_OK : quern_barrier(side.group, &args, side.stream);
     if (status != QUERN_OK) rank_status(rank, status, ending->status);  /* the others were faster */
     cuda_ok(&side, stream_synchronize(side.stream));
@@ -332,20 +311,18 @@ TEST_BODY(fabric_failures, a_rank_that_ends_with_bound_memory, .kind = RANK_PROC
     setenv("QUERN_EMULATOR_MULTICAST", "1", 1);
     nccl_begin(rank, &side);
     rank_ok(rank, quern_symmetric_alloc(&side.group, 1, &(size_t){64}, &memory));
-    rank_check(rank, count_bindings() == 2, "%ld parts are bound", count_bindings());
+    rank_check(rank, cuda_bindings() == 2, "%ld parts are bound", cuda_bindings());
     rank_line_up(rank);
     if (rank->rank == 3) kill(getpid(), SIGKILL);
     rank_ok(rank, nccl_close(&side));
-    rank_check(rank, !count_bindings(), "%ld parts are bound behind the group's end", count_bindings());
+    rank_check(rank, !cuda_bindings(), "%ld parts are bound behind the group's end", cuda_bindings());
 }
 
 /* Each host has one process, which ends: so it is with whole hosts. */
 TEST_SIDE(fabric_failures, a_whole_host_that_ends, .kind = RANK_PROCESSES, .count = 3, .hosts = 3, .may_die = 1 << 1, FABRIC) {
-    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
-    cuda_ok(side, stream_synchronize(side->stream));
+    nccl_meet(side);
     rank_line_up(rank);
     if (rank->rank == 1) kill(getpid(), SIGKILL);
-    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
-    cuda_ok(side, stream_synchronize(side->stream));
+    nccl_meet(side);
     rank_status(rank, quern_group_status(side->group), QUERN_PEER_LOST);
 }

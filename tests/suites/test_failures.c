@@ -6,7 +6,6 @@
  * Runs on: one cpu, one emulated.
  */
 #include "harness/buffer.h"
-#include "harness/check.h"
 #include "harness/failing.h"
 
 /* ---- operations ---- */
@@ -33,6 +32,7 @@ struct operation {
     bool keeps_some;              /* a call may leave to the device or group what goes with it: modules, tables, registrations */
     int allocations, gpu_allocations, driver_calls;  /* the least that a call makes; 0: it makes none */
 };
+#define MAKES(on_a_cpu, on_a_gpu, calls) .allocations = on_a_cpu, .gpu_allocations = on_a_gpu, .driver_calls = calls
 
 static struct test_device device;
 static struct buffer arena;
@@ -54,13 +54,9 @@ static const struct exception survived[] = {
     {"cuMemRetainAllocationHandle", "quern_symmetric_register", "memory of cuMemAlloc has no handle", false, -1, false},
     {"cuCtxPushCurrent_v2", "quern_symmetric_register", "a range of unknown generation is registered anew", false, -1, true},
     {"cuPointerGetAttribute", "quern_symmetric_register", "likewise", false, -1, true},
-    {"cuMulticastGetGranularity", NULL, MULTICAST},
-    {"cuMulticastCreate", NULL, MULTICAST},
-    {"cuMulticastAddDevice", NULL, MULTICAST},
-    {"cuMulticastBindMem", NULL, MULTICAST},
-    {"cuMemAddressReserve", NULL, MULTICAST},
-    {"cuMemMap", NULL, MULTICAST},
-    {"cuMemSetAccess", NULL, MULTICAST},
+    {"cuMulticastGetGranularity", NULL, MULTICAST}, {"cuMulticastCreate", NULL, MULTICAST},
+    {"cuMulticastAddDevice", NULL, MULTICAST}, {"cuMulticastBindMem", NULL, MULTICAST},
+    {"cuMemAddressReserve", NULL, MULTICAST}, {"cuMemMap", NULL, MULTICAST}, {"cuMemSetAccess", NULL, MULTICAST},
     {"cuMemRelease", NULL, "nothing else gives the handle back", false, ALIVE_HANDLES, true},
     {"realloc", "quern_adam_plan_create", "makes a block smaller: the whole one serves as well", false, -1, false},
     {"realloc", "quern_quantize_plan_create", "makes a block smaller: the whole one serves as well", false, -1, false},
@@ -281,13 +277,12 @@ static void choose_kernels(void) {
 }
 
 TEST_SWEEP(failures, devices, (open_all(0), choose_kernels()),
-    {.name = "quern_device_open", .run = open_device, .end = close_device, .handle = (void **)&opened, .allocations = 1,
-     .gpu_allocations = 1, .driver_calls = 8},
+    {.name = "quern_device_open", .run = open_device, .end = close_device, .handle = (void **)&opened, MAKES(1, 1, 8)},
     {.name = "quern_device_count", .run = count_devices, .driver_calls = 1},
     {.name = "quern_prepare", .begin = make_device, .run = prepare_device, .finish = close_device, .keeps_some = true,
-     .allocations = 2, .gpu_allocations = 4, .driver_calls = 20},
-    {.name = "quern_prepare again", .begin = make_prepared, .run = prepare_device, .finish = close_device,
-     .keeps_some = true, .allocations = 2, .gpu_allocations = 2, .driver_calls = 20},
+     MAKES(2, 4, 20)},
+    {.name = "quern_prepare again", .begin = make_prepared, .run = prepare_device, .finish = close_device, .keeps_some = true,
+     MAKES(2, 2, 20)},
     {.name = "quern_set_threads", .begin = make_device, .run = set_threads, .finish = close_device},
     {.name = "quern_device_report", .begin = make_device, .run = report_device, .finish = close_device})
 
@@ -369,8 +364,7 @@ TEST_SWEEP(failures, cross_entropy, (open_all(QUERN_CROSS_ENTROPY), fill_loss())
     {.name = "quern_cross_entropy_upstream", .run = run_upstream, .driver_calls = 3})
 
 TEST_SWEEP(failures, blas, open_products(),
-    {.name = "quern_blas_open", .run = open_blas, .end = close_blas, .handle = (void **)&blas, .allocations = 3,
-     .gpu_allocations = 2, .driver_calls = 3},
+    {.name = "quern_blas_open", .run = open_blas, .end = close_blas, .handle = (void **)&blas, MAKES(3, 2, 3)},
     {.name = "quern_blas_gemm", .begin = make_blas, .run = multiply, .finish = close_blas, .driver_calls = 4},
     {.name = "quern_linear_cross_entropy", .begin = make_blas, .run = run_linear, .finish = close_blas, .driver_calls = 20})
 
@@ -399,7 +393,7 @@ enum { TENSOR_COUNT = 600, PARTS = 5, TENSOR_BYTES = 4 };
     static quern_status create_##plan(void) { return kind##_create(device.quern, &args, &plan); } \
     static void destroy_##plan(void) { kind##_destroy(plan); }
 #define PLAN_ROW(kind, plan) {.name = #kind "_create", .run = create_##plan, .end = destroy_##plan, .handle = (void **)&plan, \
-                              .allocations = 4, .gpu_allocations = 5, .driver_calls = 8}
+                              MAKES(4, 5, 8)}
 
 static quern_adam_args adam, planned;
 static quern_adam_plan *plan;
@@ -534,11 +528,9 @@ Test(failures, threads) {
 }
 
 TEST_SWEEP(failures, saved_states, (open_all(QUERN_ADAM), fill_adam(), use_few_tensors()),
-    {.name = "quern_adam_save", .run = save_adam, .allocations = 1, .gpu_allocations = 1, .driver_calls = 10},
-    {.name = "quern_adam_load", .begin = save_first, .run = load_adam, .allocations = 1, .gpu_allocations = 1,
-     .driver_calls = 10},
-    {.name = "quern_adam_load, converted", .begin = save_first, .run = load_converted, .allocations = 1, .gpu_allocations = 1,
-     .driver_calls = 10})
+    {.name = "quern_adam_save", .run = save_adam, MAKES(1, 1, 10)},
+    {.name = "quern_adam_load", .begin = save_first, .run = load_adam, MAKES(1, 1, 10)},
+    {.name = "quern_adam_load, converted", .begin = save_first, .run = load_converted, MAKES(1, 1, 10)})
 
 /* ---- ranks that one thread drives ---- */
 
@@ -685,21 +677,17 @@ static void open_ranks(int ranks) {
 }
 
 TEST_SWEEP(failures, ranks, open_ranks(TEAM),
-    {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
-     .handle = (void **)&all.groups[0], .visits_often = true,
-     .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
+    {.name = "quern_group_create", .run = create_groups, .end = destroy_groups, .handle = (void **)&all.groups[0],
+     .visits_often = true, MAKES(3, 6, 20)},
     {.name = "quern_group_split", .begin = make_groups, .run = split_groups, .end = destroy_halves, .finish = destroy_groups,
-     .handle = (void **)&all.halves[0], .spoils = true, .visits_often = true,
-     .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
+     .handle = (void **)&all.halves[0], .spoils = true, .visits_often = true, MAKES(3, 6, 20)},
     {.name = "quern_symmetric_alloc", .begin = make_groups, .run = allocate_parts, .end = free_parts, .finish = destroy_groups,
-     .handle = &all.parts[0], .keeps_some = true, .visits_often = true, .allocations = 5, .gpu_allocations = 8,
-     .driver_calls = 10})
+     .handle = &all.parts[0], .keeps_some = true, .visits_often = true, MAKES(5, 8, 10)})
 
 /* GPUs that do not reach each other: the first way between the ranks fails, and the second one takes pinned memory of the host. */
 Test(failures, ranks_without_peers) {
     static const struct operation creation = {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
-                                              .handle = (void **)&all.groups[0], .visits_often = true, .gpu_allocations = 6,
-                                              .driver_calls = 30};
+                                              .handle = (void **)&all.groups[0], .visits_often = true, MAKES(0, 6, 30)};
     struct test_device other;
     setenv("QUERN_EMULATOR_PEERS", "none", 1);
     open_ranks(TEAM);
@@ -715,8 +703,7 @@ Test(failures, ranks_without_peers) {
 Test(failures, registered_memory) {
     static const struct operation registration = {
         .name = "quern_symmetric_register", .begin = make_groups, .run = register_parts, .end = unregister_parts,
-        .finish = destroy_groups, .keeps_some = true, .visits_often = true, .allocations = 4, .gpu_allocations = 8,
-        .driver_calls = 10};
+        .finish = destroy_groups, .keeps_some = true, .visits_often = true, MAKES(4, 8, 10)};
     open_ranks(TEAM);
     struct buffer own[TEAM];
     for (int i = 0; i < all.count; i++) {
@@ -730,8 +717,7 @@ Test(failures, registered_memory) {
 
 TEST_SWEEP(failures, exchanges, open_ranks(TEAM),
     {.name = "quern_ragged_plan_create", .begin = make_exchange, .run = create_plans, .end = destroy_plans,
-     .finish = destroy_groups, .handle = (void **)&all.plans[0], .spoils = true, .visits_often = true,
-     .allocations = 2, .gpu_allocations = 4, .driver_calls = 4})
+     .finish = destroy_groups, .handle = (void **)&all.plans[0], .spoils = true, .visits_often = true, MAKES(2, 4, 4)})
 
 /* A single rank, whose barrier and exchange wait for no other. */
 TEST_SWEEP(failures, single_ranks, open_ranks(1),

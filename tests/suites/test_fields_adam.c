@@ -8,9 +8,7 @@
 #include "fields/adam.h"
 #include "fields/slots.h"
 
-TEST_FIELDS(fields_adam, each_call, QUERN_ADAM) {
-    WALK_EACH(adam_calls, destroy_adam_plan);
-}
+TEST_FIELDS(fields_adam, each_call, QUERN_ADAM) { WALK_EACH(adam_calls, destroy_adam_plan); }
 
 /* ---- several fields ---- */
 

@@ -7,9 +7,7 @@
  */
 #include "fields/gradients.h"
 
-TEST_FIELDS(fields_gradients, each_call, QUERN_ADAM) {
-    WALK_EACH(gradient_calls, destroy_plans);
-}
+TEST_FIELDS(fields_gradients, each_call, QUERN_ADAM) { WALK_EACH(gradient_calls, destroy_plans); }
 
 /* ---- several fields ---- */
 

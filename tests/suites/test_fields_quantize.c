@@ -7,9 +7,7 @@
 #include "fields/quantize.h"
 #include "fields/slots.h"
 
-TEST_FIELDS(fields_quantize, each_call, QUERN_QUANTIZE) {
-    WALK_EACH(quantize_calls, destroy_quantize_plan);
-}
+TEST_FIELDS(fields_quantize, each_call, QUERN_QUANTIZE) { WALK_EACH(quantize_calls, destroy_quantize_plan); }
 
 /* ---- several fields ---- */
 

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/gpu_group.h"
 #include "harness/gpu_ranks.h"
 #include "os/futex.h"
@@ -43,49 +42,31 @@ static void wait_for_rank_1(struct gpu_team *team) {
     rank_check(team->rank, missing == 2, "ranks %#llx are missing", (unsigned long long)missing);
 }
 
-static void end(struct gpu_team *team) {
-    shared_of(team)->killed = rank_now();
-    raise(SIGKILL);
-}
+/* How rank 1 ends: an engine exits so, without any cleaning. */
+enum way_out { IS_KILLED, DIES_BETWEEN_LAUNCHES, EXITS };
 
-static void be_killed_in_a_kernel(struct gpu_team *team) {
+static void lose_rank_1(struct gpu_team *team) {
+    const enum way_out way = *(const enum way_out *)team->rank->user;
     gpu_open(team);
     rank_ok(team->rank, gpu_join(team));
     gpu_meet(team);
-    if (team->rank->rank == 1) pause();
-    wait_for_rank_1(team);
-    gpu_close(team);
-}
-
-static void die_between_launches(struct gpu_team *team) {
-    gpu_open(team);
-    rank_ok(team->rank, gpu_join(team));
-    gpu_meet(team);
-    if (team->rank->rank == 1) end(team);
-    rank_sleep(0.3);
-    rank_ok(team->rank, quern_group_status(team->group[0]));  /* no rank has waited for it */
-    shared_of(team)->killed = rank_now();
-    wait_for_rank_1(team);
-    gpu_close(team);
-}
-
-/* As an engine ends, without any cleaning. */
-static void exit_as_rank_1(struct gpu_team *team) {
-    gpu_open(team);
-    rank_ok(team->rank, gpu_join(team));
-    gpu_meet(team);
-    if (team->rank->rank == 1) {
+    if (team->rank->rank == 1 && way == IS_KILLED) pause();
+    if (team->rank->rank == 1 && way == EXITS) shared_of(team)->killed = rank_now(), exit(EXIT_SUCCESS);
+    if (team->rank->rank == 1) raise(SIGKILL);
+    if (way == DIES_BETWEEN_LAUNCHES) {
+        rank_sleep(0.3);
+        rank_ok(team->rank, quern_group_status(team->group[0]));  /* no rank has waited for it */
         shared_of(team)->killed = rank_now();
-        exit(EXIT_SUCCESS);
     }
     wait_for_rank_1(team);
     gpu_close(team);
 }
 
 /* Two processes, each with a GPU. */
-static void run_pair(gpu_function *function, bool kill_rank_1, const char *expected) {
+static void run_pair(enum way_out way, const char *expected) {
     const struct gpu_case chosen = {.layout = {.processes = 2, .threads = 1, .ranks = 1, .gpus = 2, .timeout = LIMIT},
-                                    .function = function};
+                                    .function = lose_rank_1, .user = &way};
+    const bool kill_rank_1 = way == IS_KILLED;
     static const bool may_die[] = {false, true};
     char machine[32];
     const char *given = getenv("QUERN_EMULATOR");
@@ -108,43 +89,29 @@ static void run_pair(gpu_function *function, bool kill_rank_1, const char *expec
     ranks_close(run);
 }
 
-Test(gone_cuda, a_process_is_killed_while_a_kernel_waits) { run_pair(be_killed_in_a_kernel, true, NULL); }
-
-Test(gone_cuda, a_process_dies_between_launches) { run_pair(die_between_launches, false, NULL); }
-
-Test(gone_cuda, a_process_exits_with_its_group) {
-    run_pair(exit_as_rank_1, false, "processes rank 1 of 2: ended with exit status 0");
-}
+Test(gone_cuda, a_process_is_killed_while_a_kernel_waits) { run_pair(IS_KILLED, NULL); }
+Test(gone_cuda, a_process_dies_between_launches) { run_pair(DIES_BETWEEN_LAUNCHES, NULL); }
+Test(gone_cuda, a_process_exits_with_its_group) { run_pair(EXITS, "processes rank 1 of 2: ended with exit status 0"); }
 
 /* ---- ranks that leave ---- */
-
-static void leave(struct gpu_group *group, int rank) {
-    check_ok(quern_group_destroy(group->group[rank]));
-    group->group[rank] = NULL;
-}
 
 /* Of three ranks one leaves: the others go on without it, until one waits for it. */
 static void run_leaving(bool multicast) {
     OPEN_GROUP(group, .ranks = 3, .timeout = LIMIT, .machine.multicast = multicast);
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
-    leave(&group, 2);
+    gpu_group_leave(&group, 2);
     rank_sleep(5e-3 * QUERN_WATCH_MILLISECONDS);
     for (int round = 0; round < 3; round++) gpu_group_barrier(&group, 3);
-    gpu_group_synchronize(&group);
-    for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
+    gpu_group_expect(&group, QUERN_OK, NULL);
     const double began = rank_now();
     for (int rank = 0; rank < 2; rank++) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
     gpu_group_synchronize(&group);
     check(rank_now() - began < SOON, "the kernels ended after %g s", rank_now() - began);
-    for (int rank = 0; rank < 2; rank++) {
-        check_status(quern_group_status(group.group[rank]), QUERN_PEER_LOST);
-        check(strstr(error_detail(), " waited on its GPU for rank 2 (process "), "the detail is \"%s\"", error_detail());
-    }
+    gpu_group_expect(&group, QUERN_PEER_LOST, " waited on its GPU for rank 2 (process ");
 }
 
 Test(gone_cuda, a_rank_that_has_left_is_missed_when_it_is_awaited) { run_leaving(false); }
-
 Test(gone_cuda, a_rank_that_has_left_is_missed_with_multicast) { run_leaving(true); }
 
 /* Its signal arrived before: the rank that runs late passes. */
@@ -154,11 +121,10 @@ Test(gone_cuda, a_rank_that_has_come_and_left_is_not_missed) {
         gpu_group_barrier(&group, ~0ull);
         device_use(&group.device[1]);
         device_synchronize(&group.device[1]);
-        leave(&group, 1);
+        gpu_group_leave(&group, 1);
         rank_sleep(2e-3 * QUERN_WATCH_MILLISECONDS);
-        gpu_group_synchronize(&group);
-        check_ok(quern_group_status(group.group[0]));
-        leave(&group, 0);
+        gpu_group_expect(&group, QUERN_OK, NULL);
+        gpu_group_leave(&group, 0);
         gpu_group_create(&group, LIMIT, 0);
     }
 }
@@ -190,13 +156,13 @@ Test(gone_cuda, kernels_are_told_within_10_ms) {
     for (int round = 0; round < 11; round++) {
         rank_sleep(1e-3 * round);  /* at any time between two looks */
         check_ok(quern_member_of(group.group[0], &member));
-        leave(&group, 1);
+        gpu_group_leave(&group, 1);
         looks.misses = 0;
         __atomic_store_n(&looks.segment, member->segment, __ATOMIC_RELEASE);
         for (const double left = rank_now(); !is_told(member->segment) && rank_now() - left < SOON;) rank_sleep(1e-4);
         check(is_told(member->segment) && looks.misses <= 1, "%d looks have missed the end of a rank", looks.misses);
         __atomic_store_n(&looks.segment, NULL, __ATOMIC_RELEASE);
-        leave(&group, 0);
+        gpu_group_leave(&group, 0);
         gpu_group_create(&group, LIMIT, 0);
     }
     check(looks.longest > 0 && 2 * looks.longest <= 10000000, "%g ms between two looks", 1e-6 * (double)looks.longest);
@@ -240,8 +206,7 @@ Test(gone_cuda, a_forked_child_has_no_watcher) {
     }
     int status = -1;
     check(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS, "status %d", status);
-    leave(&group, 1);
+    gpu_group_leave(&group, 1);
     check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
-    gpu_group_synchronize(&group);
-    check_status(quern_group_status(group.group[0]), QUERN_PEER_LOST);
+    gpu_group_expect(&group, QUERN_PEER_LOST, "");
 }

@@ -4,7 +4,6 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/gradient_case.h"
 #include "oracle/dtype.h"
 #include "oracle/gradients.h"

@@ -12,7 +12,6 @@
 #include "os/futex.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/ranks.h"

@@ -4,11 +4,9 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/hosts_case.h"
 #include "harness/ragged_case.h"
-#include "harness/ranks.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
 
@@ -157,9 +155,8 @@ static int no_test(void *user, uint64_t request, size_t *bytes) { return (void)u
 static void no_cancel(void *user, uint64_t request) { (void)user, (void)request; }
 
 Test(hosts_carrier, illegal_arguments) {
-    quern_device *device;
     quern_group *group;
-    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    OPEN_CPU(device);
     quern_group_args args = GROUP_ARGS(.ranks = 2, .name = "illegal", .device = device, .timeout = 0.1);
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     args.hosts = &hosts;
@@ -202,7 +199,6 @@ Test(hosts_carrier, illegal_arguments) {
         check(status == cases[i].status && strstr(error_detail(), cases[i].detail), "case %zu: %s: %s", i,
               quern_status_string(status), error_detail());
     }
-    quern_device_close(device);
 }
 
 /* ---- carriers with faults ---- */
@@ -383,16 +379,18 @@ TEST_GROUP_FOR(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left, for 
 
 /* ---- different calls ---- */
 
-/* One host is in a barrier, which goes over sockets, and the other in an exchange. */
+/* One host is in a barrier, which goes over sockets, and the other in an exchange, which also does without a carrier. */
 TEST_GROUP_FOR(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch,
-               for (size_t kind = 0; kind < COUNT(kinds); kind++) for (int in_barrier = 0; in_barrier < 2; in_barrier++),
-               .kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .user = &in_barrier, .carrier = kinds[kind], .met = true) {
+               for (size_t kind = 0; kind <= COUNT(kinds); kind++) for (int in_barrier = 0; in_barrier < 2; in_barrier++),
+               .kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .user = &in_barrier, .met = true,
+               .carrier = kind < COUNT(kinds) ? kinds[kind] : NULL) {
     const int in_barrier = *(const int *)rank->user;
     void *memory;
     if (rank_host(rank, rank->rank) == in_barrier) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory), QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "quern_barrier");
     rank_check_detail(rank, "quern_symmetric_alloc");
+    rank_status(rank, quern_group_status(group), QUERN_PEER_MISMATCH);
 }
 
 /* ---- hosts that end ---- */

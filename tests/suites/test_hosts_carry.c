@@ -5,9 +5,7 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
-#include "harness/ranks.h"
 #include "harness/transfer_pair.h"
 #include "ranks/hosts/hosts.h"
 #include "ranks/transfer/transfer.h"

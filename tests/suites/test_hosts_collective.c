@@ -5,13 +5,11 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/counted_carrier.h"
 #include "harness/device.h"
 #include "harness/hosts_case.h"
 #include "harness/network.h"
-#include "harness/ranks.h"
 #include "ranks/collective/collective.h"
 
 enum { POOL = 5 << 20 };

@@ -1,16 +1,14 @@
 /*
- * Collectives of CPU ranks of several hosts that end: ranks die, stop, leave, abort, stay away or lose their cable.
- * test_hosts_collective.c has the values, test_collective_mistakes.c what is refused.
+ * Collectives of CPU ranks of several hosts that end: ranks die, stop or lose their cable.  test_hosts_collective.c has the values,
+ * test_collective_mistakes.c what is refused, test_hosts_ends.c ranks that leave, abort or stay away.
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/counted_carrier.h"
 #include "harness/device.h"
 #include "harness/hosts_case.h"
 #include "harness/network.h"
-#include "harness/ranks.h"
 #include "ranks/collective/collective.h"
 #include "ranks/hosts/hosts.h"
 
@@ -104,39 +102,6 @@ Test(hosts_collective_ends, a_process_that_is_killed) {
 
 Test(hosts_collective_ends, a_host_that_is_stopped) {
     for (int ranks = 2; ranks < 4; ranks++) end_the_last(ranks, run_until_the_last_ends, NULL, SIGSTOP);
-}
-
-/* ---- leaving, aborting, staying away ---- */
-
-enum { LEAVES, ABORTS, STAYS_AWAY };
-struct parting {
-    int how, by;
-    quern_status status;
-    const char *detail;
-};
-
-static const struct parting partings[] = {
-    {LEAVES, 3, QUERN_PEER_LOST, "rank 3 (process"},   {LEAVES, 0, QUERN_PEER_LOST, "rank 0 (process"},
-    {ABORTS, 1, QUERN_GROUP_ABORTED, "it is Friday"},  {STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, "rank 3 (process"},
-    {STAYS_AWAY, 2, QUERN_PEER_TIMEOUT, "rank 2 (process"},
-};
-
-TEST_BODY(hosts_collective_ends, ranks_that_part, .kind = RANK_BOTH, .count = 4, .hosts = 2, RANKS_EACH(partings)) {
-    const struct parting *parting = rank->user;
-    float input[4] = {0}, output[4];
-    struct rank_bench bench CLOSED_BY(rank_bench_close);
-    quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = 4, .input = input, .output = output);
-    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
-    rank_ok(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL));
-    rank_line_up(rank);
-    if (rank->rank == parting->by) {
-        if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(bench.group, "it is Friday"));
-        if (parting->how == STAYS_AWAY) rank_line_up(rank);
-        return;
-    }
-    args.timeout = parting->how == STAYS_AWAY && rank->rank == parting->by - 1 ? 0.3 : RANK_LIMIT;
-    rank_refused(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL), parting->status, parting->detail);
-    if (parting->how == STAYS_AWAY) rank_line_up(rank);
 }
 
 /* ---- a workspace that only some have ---- */

@@ -3,7 +3,6 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/ranks.h"
 

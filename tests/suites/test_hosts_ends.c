@@ -10,7 +10,7 @@
 
 #include "harness/check.h"
 #include "harness/hosts_case.h"
-#include "harness/ranks.h"
+#include "harness/rank_bench.h"
 #include "ranks/hosts/hosts.h"
 
 /* What all ranks do: meet, then meet again and again until that fails as it must. */
@@ -115,49 +115,58 @@ Test(hosts_ends, an_idle_group_knows_who_is_missing) {
 
 /* ---- leaving, aborting, staying away ---- */
 
-enum { LEAVES, ABORTS, STAYS_AWAY };
-struct parting {
-    int how, by;
+enum how { LEAVES, ABORTS, STAYS_AWAY };
+
+/* A rank that parts, and what the others get of it in a barrier or an all-reduce. */
+static const struct parting {
+    bool reduces;
+    int hosts, ranks;
+    enum how how;
+    int by;
     quern_status status;
-    const char *detail[2];
+    const char *detail, *more;
+} partings[] = {
+    {false, 2, 2, LEAVES, 1, QUERN_PEER_LOST, "rank 1 (process", "has destroyed its group"},
+    {false, 2, 4, LEAVES, 3, QUERN_PEER_LOST, "rank 3 (process", "has destroyed its group"},
+    {false, 3, 3, LEAVES, 0, QUERN_PEER_LOST, "rank 0 (process", "has destroyed its group"},
+    {false, 2, 2, ABORTS, 0, QUERN_GROUP_ABORTED, "rank 0 has aborted the group: it is Friday", ""},
+    {false, 3, 6, ABORTS, 5, QUERN_GROUP_ABORTED, "rank 5 has aborted the group: it is Friday", ""},
+    {false, 2, 2, STAYS_AWAY, 1, QUERN_PEER_TIMEOUT, "rank 1 (process", "waited "},
+    {false, 2, 4, STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, "rank 3 (process", "waited "},
+    {true, 2, 4, LEAVES, 3, QUERN_PEER_LOST, "rank 3 (process", ""},
+    {true, 2, 4, LEAVES, 0, QUERN_PEER_LOST, "rank 0 (process", ""},
+    {true, 2, 4, ABORTS, 1, QUERN_GROUP_ABORTED, "it is Friday", ""},
+    {true, 2, 4, STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, "rank 3 (process", "waited "},
+    {true, 2, 4, STAYS_AWAY, 2, QUERN_PEER_TIMEOUT, "rank 2 (process", "waited "},
 };
 
-static quern_status part(struct rank *rank) {
+static quern_status meet_or_reduce(const struct rank_bench *bench, bool reduces, double timeout) {
+    float input[4] = {0}, output[4];
+    const quern_barrier_args barrier = BARRIER_ARGS(.timeout = timeout);
+    const quern_collective_args sum = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = 4, .input = input, .output = output,
+                                                      .timeout = timeout);
+    return reduces ? quern_all_reduce(bench->group, &sum, bench->workspace, BENCH_POOL, NULL)
+                   : quern_barrier(bench->group, &barrier, NULL);
+}
+
+/* The limit that ends first is that of the rank which waits for the absent one: the last of its host, or the only other one. */
+TEST_BENCH_FOR(hosts_ends, ranks_that_part, for (size_t i = 0; i < COUNT(partings); i++), .kind = RANK_BOTH,
+               .count = partings[i].ranks, .hosts = partings[i].hosts, .user = &partings[i]) {
     const struct parting *parting = rank->user;
-    /* The limit that ends first is that of the rank which waits for the absent one: the last of its host, or the only other one. */
-    const bool is_first = parting->how == STAYS_AWAY && rank->rank == parting->by - 1;
-    quern_group *group = rank_group_met(rank, is_first ? 1 : RANK_LIMIT);
+    const bool stays_away = parting->how == STAYS_AWAY;
+    rank_ok(rank, meet_or_reduce(bench, parting->reduces, RANK_LIMIT));
+    rank_line_up(rank);
     if (rank->rank == parting->by) {
-        if (parting->how != STAYS_AWAY) rank_sleep(0.2);
-        if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(group, "it is Friday"));
-        if (parting->how == STAYS_AWAY) rank_line_up(rank);
-        if (parting->how != LEAVES) rank_status(rank, quern_group_status(group), parting->status);
-        return quern_group_destroy(group);
+        if (!stays_away) rank_sleep(0.2);
+        if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(bench->group, "it is Friday"));
+        if (stays_away) rank_line_up(rank);
+        if (parting->how != LEAVES) rank_status(rank, quern_group_status(bench->group), parting->status);
+        return;
     }
-    rank_status(rank, quern_barrier(group, NULL, NULL), parting->status);
-    for (size_t i = 0; i < COUNT(parting->detail) && parting->detail[i]; i++) rank_check_detail(rank, parting->detail[i]);
-    if (parting->how == STAYS_AWAY) rank_line_up(rank);
-    return quern_group_destroy(group);
-}
-
-static void check_parting(int hosts, int ranks, struct parting parting) {
-    check_ranks(.kind = RANK_BOTH, .count = ranks, .hosts = hosts, .function = part, .user = &parting);
-}
-
-Test(hosts_ends, a_rank_that_leaves) {
-    check_parting(2, 2, (struct parting){LEAVES, 1, QUERN_PEER_LOST, {"rank 1 (process", "has destroyed its group"}});
-    check_parting(2, 4, (struct parting){LEAVES, 3, QUERN_PEER_LOST, {"rank 3 (process", "has destroyed its group"}});
-    check_parting(3, 3, (struct parting){LEAVES, 0, QUERN_PEER_LOST, {"rank 0 (process", "has destroyed its group"}});
-}
-
-Test(hosts_ends, a_rank_that_aborts) {
-    check_parting(2, 2, (struct parting){ABORTS, 0, QUERN_GROUP_ABORTED, {"rank 0 has aborted the group: it is Friday"}});
-    check_parting(3, 6, (struct parting){ABORTS, 5, QUERN_GROUP_ABORTED, {"rank 5 has aborted the group: it is Friday"}});
-}
-
-Test(hosts_ends, a_rank_that_does_not_arrive) {
-    check_parting(2, 2, (struct parting){STAYS_AWAY, 1, QUERN_PEER_TIMEOUT, {"rank 1 (process", "waited "}});
-    check_parting(2, 4, (struct parting){STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, {"rank 3 (process", "waited "}});
+    const double limit = stays_away && rank->rank == parting->by - 1 ? 0.5 : RANK_LIMIT;
+    rank_refused(rank, meet_or_reduce(bench, parting->reduces, limit), parting->status, parting->detail);
+    rank_check_detail(rank, parting->more);
+    if (stays_away) rank_line_up(rank);
 }
 
 /* ---- forks, descriptors, threads ---- */

@@ -5,12 +5,10 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/gather_store.h"
 #include "harness/hosts_case.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "os/address.h"
 #include "ranks/hosts/hosts.h"
 #include "ranks/segment.h"

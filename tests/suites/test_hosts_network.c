@@ -8,7 +8,6 @@
 #include "harness/gather_store.h"
 #include "harness/network.h"
 #include "harness/ragged_case.h"
-#include "harness/ranks.h"
 
 static struct network network;
 

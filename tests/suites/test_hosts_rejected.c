@@ -5,14 +5,11 @@
  * Runs on: ranks.
  */
 #include <arpa/inet.h>
-#include <sys/socket.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/gather_store.h"
 #include "harness/played_host.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
@@ -42,9 +39,7 @@ static int connect_to(const char *meet) {
 }
 
 /* What a rejected connection says is read only as far as it makes sense, so the rest may fail. */
-static void say(int socket_, const void *bytes, size_t count) {
-    if (send(socket_, bytes, count, MSG_NOSIGNAL) < 0) return;
-}
+static void say(int socket_, const void *bytes, size_t count) { if (send(socket_, bytes, count, MSG_NOSIGNAL) < 0) return; }
 
 /* A hello as the group's own ranks say it. */
 static struct quern_hello fresh_hello(const unsigned char *key) {
@@ -333,7 +328,7 @@ static bool bring_facts(int one, const unsigned char *session, struct played_car
     return quern_receive_all(one, &heard, sizeof heard, quern_now() + 60000000000) && heard.status == QUERN_OK;
 }
 
-TEST_BODY(hosts_rejected, fuzzed_facts, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .shared_bytes = 64) {
+TEST_BODY(hosts_rejected, fuzzed_facts, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     const int rounds = (int)test_size(60, 15);
     int *ended = rank->shared;  /* rounds */
     for (int round = 0; round < rounds; round++) {

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 
 #include "harness/check.h"
-#include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "ranks/group/group.h"
 #include "ranks/handles.h"
@@ -152,7 +151,7 @@ TEST_BODY(hosts_shrink, again_and_again, .kind = RANK_PROCESSES, .count = 6, .ho
     shrink_case_use(rank, group);
 }
 
-/* ---- many ranks, and what the new group has of the old one ---- */
+/* ---- many ranks, and what the new group does not have of the old one ---- */
 
 /* The engine's carrier has all old ranks, so the new group does not go over it, and says so. */
 TEST_RANKS(hosts_shrink, without_the_carrier, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
@@ -179,24 +178,5 @@ TEST_RANKS_FOR(hosts_shrink, many_ranks, quern_most_over_sockets = 66;, .kind = 
                quern_group_rank(new));
     rank_ok(rank, quern_group_destroy(group));
     for (int i = 0; i < 5; i++) rank_ok(rank, quern_barrier(new, NULL, NULL));
-    return quern_group_destroy(new);
-}
-
-TEST_RANKS(hosts_shrink, keeps_the_limits, .kind = RANK_PROCESSES, .count = 3, .hosts = 2) {
-    quern_group *group = NULL, *new = NULL;
-    quern_group_args args = rank_group_args(rank, 5);
-    quern_hosts_args *hosts = rank_hosts_args(&args);
-    args.first_timeout = 29;
-    hosts->failure_timeout = 33.3;
-    rank_ok(rank, quern_group_create(&args, 1, &group));
-    rank_line_up(rank);  /* a shrink ends a creation that another rank has not left yet */
-    rank_ok(rank, quern_group_shrink(&group, 1, &new));
-    struct quern_membership *member = rank_member_of(rank, new);
-    rank_check(rank, member->timeout == 29, "%g s at first", member->timeout);
-    rank_check(rank, member->failure_timeout == 33300000, "a silence of %u us", member->failure_timeout);
-    rank_ok(rank, quern_barrier(new, NULL, NULL));
-    rank_check(rank, member->timeout == 5, "%g s after the first call", member->timeout);
-    rank_line_up(rank);
-    rank_ok(rank, quern_group_destroy(group));
     return quern_group_destroy(new);
 }

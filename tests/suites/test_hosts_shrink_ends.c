@@ -3,12 +3,8 @@
  *
  * Runs on: ranks.
  */
-#include <time.h>
-
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "os/clock.h"
 #include "ranks/group/group.h"
@@ -160,13 +156,6 @@ struct outcome {
     char name[64];          /* what all ranks call the last group */
 };
 
-static void arm(double after) {
-    timer_t timer;
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    struct itimerspec when = {.it_value = {0, (long)(after * 1e9) + 1}};
-    if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &when, NULL)) raise(SIGKILL);
-}
-
 /* Shrinks until only those are left whom nobody kills, or until it is told that it cannot go on. */
 static quern_status outlive(struct rank *rank) {
     const struct doom *doom = rank->user;
@@ -174,7 +163,7 @@ static quern_status outlive(struct rank *rank) {
     const int living = rank->ranks - __builtin_popcount(doom->victims);
     quern_group *group = rank_group(rank, RANK_LIMIT), *new;
     rank_line_up(rank);
-    if (doom->victims >> rank->rank & 1) arm(doom->after[rank->rank]);
+    if (doom->victims >> rank->rank & 1) shrink_case_die_after(doom->after[rank->rank]);
     do {
         new = NULL;
         outcome->status = quern_group_shrink(&group, 1, &new);
@@ -229,17 +218,13 @@ static void outlive_round(int round) {
     ranks_close(run);
 }
 
-/* QUERN_TEST_SHRINKS sets the number of rounds. */
 Test(hosts_shrink_ends, while_others_are_killed) {
-    const char *wanted = getenv("QUERN_TEST_SHRINKS");
-    const int rounds = wanted ? atoi(wanted) : (int)test_size(ROUNDS, 8);
-    for (int round = 0; round < rounds; round++) outlive_round(round);
+    for (int round = 0; round < shrink_case_rounds((int)test_size(ROUNDS, 8)); round++) outlive_round(round);
 }
 
 /* ---- a host that comes late ---- */
 
-TEST_BODY(hosts_shrink_ends, without_a_host_that_comes_too_late, .kind = RANK_PROCESSES, .count = 5, .hosts = 3,
-           .shared_bytes = 64) {
+TEST_BODY(hosts_shrink_ends, without_a_host_that_comes_too_late, .kind = RANK_PROCESSES, .count = 5, .hosts = 3) {
     unsigned *ended = rank->shared;
     quern_group *group = shrink_case_group(rank, SHRINK_SHORT);
     rank_line_up(rank);
@@ -253,8 +238,7 @@ TEST_BODY(hosts_shrink_ends, without_a_host_that_comes_too_late, .kind = RANK_PR
 }
 
 /* A rank of the second host does not come: its host awaits it until the limit, and the first host that one. */
-TEST_RANKS(hosts_shrink_ends, without_a_rank_that_comes_too_late, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
-                .shared_bytes = 64) {
+TEST_RANKS(hosts_shrink_ends, without_a_rank_that_comes_too_late, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     unsigned *ended = rank->shared;
     quern_group *group = shrink_case_group(rank, SHRINK_SHORT), *new = NULL;
     rank_line_up(rank);

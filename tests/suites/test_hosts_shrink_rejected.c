@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 
 #include "harness/check.h"
-#include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "os/clock.h"
 #include "ranks/group/group.h"

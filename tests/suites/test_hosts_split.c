@@ -7,7 +7,6 @@
 #include "harness/check.h"
 #include "harness/hosts_case.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "ranks/handles.h"
 
 /* The ranks of the parent that are in a child, in the child's order: by key, then by rank. */

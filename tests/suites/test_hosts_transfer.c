@@ -4,11 +4,9 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/hosts_case.h"
 #include "harness/ragged_case.h"
-#include "harness/ranks.h"
 #include "harness/transfer_pair.h"
 
 Test(hosts_transfer, random_lists) {

@@ -4,13 +4,10 @@
  * Runs on: ranks.
  */
 #include <malloc.h>
-#include <poll.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #include "harness/check.h"
 #include "harness/played_host.h"
-#include "harness/ranks.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"

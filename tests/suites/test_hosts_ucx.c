@@ -8,16 +8,13 @@
 
 #include "harness/check.h"
 #include "harness/hosts_case.h"
-#include "harness/ranks.h"
 
 static const struct {
     const char *name, *value;
 } settings[] = {{"UCX_MEM_EVENTS", "n"}, {"UCX_HANDLE_ERRORS", "none"}, {"UCX_DEBUG_SIGNO", "0"}, {"UCX_VFS_ENABLE", "n"},
                 {"UCX_LOG_LEVEL", "fatal"}};
 
-static void set_environment(void) {
-    for (size_t i = 0; i < COUNT(settings); i++) setenv(settings[i].name, settings[i].value, 1);
-}
+static void set_environment(void) { for (size_t i = 0; i < COUNT(settings); i++) setenv(settings[i].name, settings[i].value, 1); }
 
 /* ---- without it ---- */
 

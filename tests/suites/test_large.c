@@ -8,11 +8,9 @@
 #include <time.h>
 
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/random.h"
 #include "oracle/adam.h"
-#include "oracle/cross_entropy.h"
 #include "oracle/dtype.h"
 
 static void *reserve(size_t bytes) {

@@ -6,8 +6,6 @@
  */
 #include <fnmatch.h>
 
-#include "harness/check.h"
-#include "harness/cuda.h"
 #include "harness/gpu_bench.h"
 #include "ranks/handles.h"
 
@@ -19,10 +17,6 @@ static void expect_detail(const char *pattern) {
     check(!fnmatch(pattern, error_detail(), 0), "the detail is \"%s\": expected \"%s\"", error_detail(), pattern);
 }
 
-static void expect_status(const struct gpu_group *group, quern_status status) {
-    for (int rank = 0; rank < group->ranks; rank++) check_status(quern_group_status(group->group[rank]), status);
-}
-
 /* The status of a call of which one call of the driver fails. */
 #define check_failing(number, error, call, status) \
     do { cuda_fail_call(number, error); check_status(call, status); cuda_fail_call(0, 0); } while (0)
@@ -30,8 +24,7 @@ static void expect_status(const struct gpu_group *group, quern_status status) {
 /* All meet in a barrier of a sound group. */
 static void meet(const struct gpu_group *group) {
     gpu_group_barrier(group, ~0ull);
-    gpu_group_synchronize(group);
-    expect_status(group, QUERN_OK);
+    gpu_group_expect(group, QUERN_OK, NULL);
 }
 
 /* ---- exchanges of nothing, with buffers for which many blocks are useful ---- */
@@ -81,7 +74,7 @@ Test(launch_cuda, groups_on_the_same_gpus_run_at_once) {
         for (int turn = 0; turn < PAIR; turn++)
             for (int gpu = 0; gpu < PAIR; gpu++) check_ok(exchange(&benches[(turn + gpu) % PAIR], gpu));
         for (int i = 0; i < PAIR; i++) gpu_group_synchronize(&groups[i]);
-        for (int i = 0; i < PAIR; i++) expect_status(&groups[i], QUERN_OK);
+        for (int i = 0; i < PAIR; i++) gpu_group_expect(&groups[i], QUERN_OK, NULL);
     }
     for (int i = 0; i < PAIR; i++) gpu_bench_close_all(&benches[i]);
 }
@@ -136,7 +129,7 @@ Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
                       "need 6: *");
         gpu_group_synchronize(&group);
         check(rank_now() - began < SOON, "the other rank waited %g s", rank_now() - began);
-        expect_status(&group, QUERN_PEER_MISMATCH);
+        gpu_group_expect(&group, QUERN_PEER_MISMATCH, "");
         for (int i = 0; i < BARRIERS_ONLY; i++) check_ok(quern_group_destroy(further[i]));
         device_close(&barriers);
         for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
@@ -175,7 +168,7 @@ Test(launch_cuda, a_rank_alone_on_its_gpu_may_use_the_default_stream) {
             device_use(&group.device[rank]);
             CUDA(cuStreamSynchronize((void *)stream));
         }
-        expect_status(&group, QUERN_OK);
+        gpu_group_expect(&group, QUERN_OK, NULL);
     }
 }
 
@@ -191,10 +184,9 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_queues_of_their_own) {
         quern_group *handles[PAIR];
         char name[64], pattern[300];
         snprintf(name, sizeof name, "queues.%d.%zu", (int)getpid(), i);
-        for (int rank = 0; rank < PAIR; rank++) {
+        for (int rank = 0; rank < PAIR; rank++)
             args[rank] = (quern_group_args)GROUP_ARGS(.rank = rank, .ranks = PAIR, .name = name, .share_gpu = 1,
                                                       .device = group.device[rank].quern);
-        }
         setenv("CUDA_DEVICE_MAX_CONNECTIONS", cases[i].connections, 1);
         check_status(quern_group_create(args, PAIR, handles), cases[i].queues ? QUERN_NOT_SUPPORTED : QUERN_OK);
         snprintf(pattern, sizeof pattern,
@@ -256,8 +248,7 @@ Test(launch_cuda, a_launch_takes_few_calls_of_the_driver) {
             check(barrier == BARRIER_CALLS + !round && exchange == EXCHANGE_CALLS, "round %d: %ld and %ld calls of the driver",
                   round, barrier, exchange);
         }
-    gpu_group_synchronize(&group);
-    expect_status(&group, QUERN_OK);
+    gpu_group_expect(&group, QUERN_OK, NULL);
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
 }
 
@@ -277,8 +268,7 @@ Test(launch_cuda, any_context_may_be_current) {
             CUDA(cuCtxGetCurrent(&current));
             check(current == (with == 2 ? NULL : group.device[with].context), "the current context has changed");
         }
-        gpu_group_synchronize(&group);
-        expect_status(&group, QUERN_OK);
+        gpu_group_expect(&group, QUERN_OK, NULL);
     }
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
 }
@@ -301,7 +291,7 @@ static void expect_lost(const struct gpu_group *group, const char *pattern) {
     device_use(&group->device[1]);
     device_synchronize(&group->device[1]);
     check(rank_now() - began < SOON, "the other rank waited %g s", rank_now() - began);
-    expect_status(group, QUERN_PEER_LOST);
+    for (int rank = 0; rank < PAIR; rank++) check_status(quern_group_status(group->group[rank]), QUERN_PEER_LOST);
     expect_detail(pattern);
 }
 
@@ -348,7 +338,7 @@ Test(launch_cuda, an_operation_that_is_not_marked_poisons_the_group) {
     meet(&group);
     device_use(&group.device[0]);
     check_failing(BARRIER_CALLS, OUT_OF_MEMORY, quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
-    expect_status(&group, QUERN_PEER_LOST);
+    for (int rank = 0; rank < PAIR; rank++) check_status(quern_group_status(group.group[rank]), QUERN_PEER_LOST);
     expect_detail("group *, rank 1: rank 0 has launched what it cannot wait for: cuEventRecord: CUDA_ERROR_OUT_OF_MEMORY (*");
     gpu_group_destroy(&group);
     gpu_group_synchronize(&group);  /* the kernel has not run without its pad */
@@ -386,17 +376,11 @@ static void fail_after_launch(int with, const char *call, quern_status (*ask)(qu
     if (ends[with].name) expect_detail(pattern);
 }
 
-Test(launch_cuda, the_status_tells_of_a_context_that_has_ended) {
-    for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuEventQuery", quern_group_status);
-}
-
-Test(launch_cuda, freeing_tells_of_a_context_that_has_ended) {
-    for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuStreamIsCapturing", free_part);
-}
-
-Test(launch_cuda, a_rank_tells_why_it_leaves) {
-    for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuEventSynchronize", quern_group_destroy);
-}
+#define TEST_ENDS(suite, name, ...) \
+    Test(suite, name) { for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, __VA_ARGS__); }
+TEST_ENDS(launch_cuda, the_status_tells_of_a_context_that_has_ended, "cuEventQuery", quern_group_status)
+TEST_ENDS(launch_cuda, freeing_tells_of_a_context_that_has_ended, "cuStreamIsCapturing", free_part)
+TEST_ENDS(launch_cuda, a_rank_tells_why_it_leaves, "cuEventSynchronize", quern_group_destroy)
 
 /* What the driver refuses stays with it; the handle is gone, and other groups work. */
 static void destroy_with_errors(void) {
@@ -414,7 +398,6 @@ static void destroy_with_errors(void) {
 }
 
 Test(launch_cuda, destroy_survives_any_error_of_the_driver) { destroy_with_errors(); }
-
 Test(launch_cuda, destroy_survives_any_error_by_pinned_memory) {
     setenv("QUERN_EMULATOR_PEERS", "none", 1);
     destroy_with_errors();
@@ -425,9 +408,8 @@ Test(launch_cuda, a_failure_that_passes_poisons_nothing) {
     OPEN_GROUP(group, .ranks = PAIR);
     meet(&group);
     device_use(&group.device[0]);
-    for (int number = 1; number < BARRIER_CALLS; number++) {
+    for (int number = 1; number < BARRIER_CALLS; number++)
         check_failing(number, OUT_OF_MEMORY, quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
-    }
     meet(&group);
 }
 
@@ -452,13 +434,11 @@ Test(launch_cuda, a_wait_ends_before_the_watchdog_ends_the_kernel) {
     setenv("QUERN_EMULATOR_WATCHDOG", "6", 1);
     OPEN_GROUP(group, .ranks = PAIR, .timeout = 60);
     check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
-    gpu_group_synchronize(&group);
-    expect_status(&group, QUERN_PEER_TIMEOUT);
+    gpu_group_expect(&group, QUERN_PEER_TIMEOUT, "");
     expect_detail("*: quern_barrier: rank 0 waited 2* s on its GPU for rank 1 (*");
     gpu_group_destroy(&group);
     gpu_group_create(&group, 0.2, 0);
     check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
-    gpu_group_synchronize(&group);
-    expect_status(&group, QUERN_PEER_TIMEOUT);
+    gpu_group_expect(&group, QUERN_PEER_TIMEOUT, "");
     expect_detail("*: quern_barrier: rank 0 waited 0.2* s on its GPU for rank 1 (*");
 }

@@ -5,8 +5,6 @@
  * Runs on: one emulated.
  */
 #include "harness/adam_case.h"
-#include "harness/buffer.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
 #include "kernels/gradient_norm_finish.h"

@@ -149,21 +149,13 @@ static const struct wait {
     int limits;
     bool one_host;
 } waits[] = {
-    {"barrier", barrier, EVERY, false},
-    {"barrier of all", barrier_of_all, OF_GROUP | OF_FIRST, false},
-    {"all-reduce", reduce, EVERY, false},
-    {"broadcast", broadcast, EVERY, false},
-    {"exchange", exchange, EVERY, false},
-    {"plan", make_plan, OF_GROUP | OF_FIRST, false},
-    {"run of a plan", run_plan, OF_CALL | OF_GROUP | LATE, false},
-    {"sizes", ask_sizes, OF_GROUP | OF_FIRST, false},
-    {"chunks", send_chunks, EVERY, true},
-    {"wait for chunks", await_chunk, EVERY, true},
-    {"transfer", transfer, EVERY, false},
-    {"wait for a transfer", wait_for_transfer, OF_CALL | LATE, false},
-    {"allocation", allocate, OF_GROUP | OF_FIRST, false},
-    {"registration", enrol, OF_GROUP | OF_FIRST, false},
-    {"split", split, OF_GROUP | OF_FIRST, false},
+    {"barrier", barrier, EVERY, false}, {"barrier of all", barrier_of_all, OF_GROUP | OF_FIRST, false},
+    {"all-reduce", reduce, EVERY, false}, {"broadcast", broadcast, EVERY, false}, {"exchange", exchange, EVERY, false},
+    {"plan", make_plan, OF_GROUP | OF_FIRST, false}, {"run of a plan", run_plan, OF_CALL | OF_GROUP | LATE, false},
+    {"sizes", ask_sizes, OF_GROUP | OF_FIRST, false}, {"chunks", send_chunks, EVERY, true},
+    {"wait for chunks", await_chunk, EVERY, true}, {"transfer", transfer, EVERY, false},
+    {"wait for a transfer", wait_for_transfer, OF_CALL | LATE, false}, {"allocation", allocate, OF_GROUP | OF_FIRST, false},
+    {"registration", enrol, OF_GROUP | OF_FIRST, false}, {"split", split, OF_GROUP | OF_FIRST, false},
     {"shrink", shrink, OF_FIRST, true},
 };
 

@@ -3,9 +3,7 @@
  *
  * Runs on: every cpu, one emulated, gpu.
  */
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
-#include "harness/device.h"
 #include "runtime/log.h"
 
 Test(status, every_status_has_its_name_and_its_blame) {
@@ -14,26 +12,15 @@ Test(status, every_status_has_its_name_and_its_blame) {
         const char *name, *blame;
     } statuses[] = {
 #define STATUS(name, blame) {name, #name, blame}
-        STATUS(QUERN_OK, "nobody"),
-        STATUS(QUERN_INVALID_ARGUMENT, "the caller's argument"),
-        STATUS(QUERN_NULL_POINTER, "the caller's argument"),
-        STATUS(QUERN_INVALID_STRUCT_SIZE, "the caller's argument"),
-        STATUS(QUERN_INVALID_DTYPE, "the caller's argument"),
-        STATUS(QUERN_INVALID_SHAPE, "the caller's argument"),
-        STATUS(QUERN_WORKSPACE_TOO_SMALL, "the caller's argument"),
-        STATUS(QUERN_NOT_PREPARED, "the caller's argument"),
-        STATUS(QUERN_INVALID_PACK, "the caller's argument"),
-        STATUS(QUERN_NOT_SUPPORTED, "not supported here"),
-        STATUS(QUERN_NO_KERNEL, "not supported here"),
-        STATUS(QUERN_NO_DEVICE, "not supported here"),
-        STATUS(QUERN_NO_DRIVER, "not supported here"),
-        STATUS(QUERN_DRIVER_TOO_OLD, "not supported here"),
-        STATUS(QUERN_OUT_OF_MEMORY, "the system"),
-        STATUS(QUERN_CUDA_ERROR, "the system"),
-        STATUS(QUERN_SYSTEM_ERROR, "the system"),
-        STATUS(QUERN_PEER_TIMEOUT, "a peer"),
-        STATUS(QUERN_PEER_LOST, "a peer"),
-        STATUS(QUERN_PEER_MISMATCH, "a peer"),
+        STATUS(QUERN_OK, "nobody"), STATUS(QUERN_INVALID_ARGUMENT, "the caller's argument"),
+        STATUS(QUERN_NULL_POINTER, "the caller's argument"), STATUS(QUERN_INVALID_STRUCT_SIZE, "the caller's argument"),
+        STATUS(QUERN_INVALID_DTYPE, "the caller's argument"), STATUS(QUERN_INVALID_SHAPE, "the caller's argument"),
+        STATUS(QUERN_WORKSPACE_TOO_SMALL, "the caller's argument"), STATUS(QUERN_NOT_PREPARED, "the caller's argument"),
+        STATUS(QUERN_INVALID_PACK, "the caller's argument"), STATUS(QUERN_NOT_SUPPORTED, "not supported here"),
+        STATUS(QUERN_NO_KERNEL, "not supported here"), STATUS(QUERN_NO_DEVICE, "not supported here"),
+        STATUS(QUERN_NO_DRIVER, "not supported here"), STATUS(QUERN_DRIVER_TOO_OLD, "not supported here"),
+        STATUS(QUERN_OUT_OF_MEMORY, "the system"), STATUS(QUERN_CUDA_ERROR, "the system"), STATUS(QUERN_SYSTEM_ERROR, "the system"),
+        STATUS(QUERN_PEER_TIMEOUT, "a peer"), STATUS(QUERN_PEER_LOST, "a peer"), STATUS(QUERN_PEER_MISMATCH, "a peer"),
         STATUS(QUERN_GROUP_ABORTED, "a peer"),
     };
     for (size_t i = 0; i < COUNT(statuses); i++) {
@@ -70,7 +57,9 @@ Test(status, detail_is_copied_like_snprintf) {
     check_status(quern_device_open(QUERN_CPU, 5, NULL), QUERN_NULL_POINTER);
     size_t length = quern_error_detail(all, sizeof all);
     check(length > 8 && strlen(all) == length, "\"%s\" is not %zu characters long", all, length);
-    check(quern_error_detail(NULL, 0) == length, "another length without a buffer");
+    check(quern_error_detail(NULL, 0) == length && quern_error_detail(NULL, SIZE_MAX) == length, "another length without a buffer");
+    char whole[sizeof all];
+    check(quern_error_detail(whole, SIZE_MAX) == length && !strcmp(whole, all), "\"%s\" in a buffer of any size", whole);
     memset(part, 'x', sizeof part);
     check(quern_error_detail(part, sizeof part - 1) == length, "another length");
     check(!memcmp(part, all, 6) && part[6] == 0 && part[7] == 'x', "not cut off after 6 characters");

@@ -412,7 +412,7 @@ TEST_TREE(memory_limits, ranks_with_a_core_each_poll) {
     static const int firsts[] = {0, 1022, 1024, 8190};
     for (size_t i = 0; i < 2 * sizeof firsts / sizeof *firsts; i++) {
         machine.possible = 8192, machine.first = firsts[i / 2], machine.count = 1 + (int)i % 2;
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .in_group = poll_on_far_cores, .shared_bytes = 4096);
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .in_group = poll_on_far_cores);
     }
     machine.possible = 0;
 }
@@ -441,9 +441,7 @@ static bool enter_group(void) {
     return write_file(O_TRUNC, path, process, strlen(process));
 }
 
-static void remove_group(void) {
-    for (int attempt = 0; attempt < 100 && rmdir(group) != 0; attempt++) rank_sleep(0.02);
-}
+static void remove_group(void) { for (int attempt = 0; attempt < 100 && rmdir(group) != 0; attempt++) rank_sleep(0.02); }
 
 static quern_status allocate(quern_group *group_of, size_t mib, char **memory) {
     const size_t bytes = mib << 20;
@@ -484,8 +482,8 @@ Test(memory_limits, of_ranks) {
     snprintf(bytes, sizeof bytes, "%d", LIMIT_MIB << 20);
     if (!make_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes", bytes) && !make_group("/sys/fs/cgroup", "memory.max", bytes))
         cr_skip_test("no control group of memory can be made here");
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = ask_for_too_much, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .body = ask_beside_a_limit, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = ask_for_too_much);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .body = ask_beside_a_limit);
     remove_group();
 }
 
@@ -518,9 +516,9 @@ Test(memory_limits, ranks_that_are_short_of_time_do_not_poll) {
     if (!make_group("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "100000") &&
         !make_group("/sys/fs/cgroup", "cpu.max", "100000 100000"))
         cr_skip_test("no control group of processor time can be made here");
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = poll_in_short_time, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .body = poll_in_short_time, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = poll_in_enough_time, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = poll_in_short_time);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .body = poll_in_short_time);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .body = poll_in_enough_time);
     remove_group();
 }
 
@@ -545,7 +543,7 @@ int fallocate(int file, int mode, off_t offset, off_t bytes) {
 }
 
 /* It takes smaller pieces until one ends between two signals. */
-TEST_BODY(memory_limits, frequent_signals_only_delay, .kind = RANK_PROCESSES, .count = 1, .shared_bytes = 4096) {
+TEST_BODY(memory_limits, frequent_signals_only_delay, .kind = RANK_PROCESSES, .count = 1) {
     char *memory;
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
     interrupted_above = 1 << 20;
@@ -555,7 +553,7 @@ TEST_BODY(memory_limits, frequent_signals_only_delay, .kind = RANK_PROCESSES, .c
 }
 
 /* Memory that is there: as many pages as the part has are in the file, though nobody has used one. */
-TEST_BODY(memory_limits, a_system_without_the_call, .kind = RANK_PROCESSES, .count = 2, .shared_bytes = 4096) {
+TEST_BODY(memory_limits, a_system_without_the_call, .kind = RANK_PROCESSES, .count = 2) {
     static const struct {
         int reason;
         quern_status status;

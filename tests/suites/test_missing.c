@@ -55,7 +55,7 @@ static void come_by_half(struct rank *rank, quern_group *group) {
 Test(missing, ranks_that_do_not_come) {
     check_ranks(.kind = RANK_BOTH, .count = 2, .in_group = come_by_half);
     check_ranks(.kind = RANK_BOTH, .count = 5, .in_group = come_by_half);
-    check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, .count = 100, .in_group = come_by_half);
+    check_ranks(.kind = RANK_THREADS, .count = 100, .in_group = come_by_half);
 }
 
 /* A poison of a rank that the group does not have. */

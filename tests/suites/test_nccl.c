@@ -6,7 +6,6 @@
  */
 #include <dlfcn.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
@@ -110,6 +109,12 @@ static void cuda_ok(const struct side *side, CUresult result, const char *what) 
     rank_check(side->rank, result == CUDA_SUCCESS, "%s: %d", what, result);
 }
 
+static CUdeviceptr allocate(const struct side *side, size_t bytes) {
+    CUdeviceptr at;
+    cuda_ok(side, side->cuda->memory_allocate(&at, bytes), "cuMemAlloc");
+    return at;
+}
+
 /* The control functions of the stand-in. */
 static void *control(const char *name) {
     void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD), *address = library ? dlsym(library, name) : NULL;
@@ -203,9 +208,7 @@ static void trade(struct side *side, size_t bytes) {
     const int ranks = side->rank->ranks, me = side->rank->rank;
     const size_t all = bytes * (size_t)ranks;
     unsigned char *host = malloc(all + 1);
-    CUdeviceptr from, to;
-    cuda_ok(side, side->cuda->memory_allocate(&from, all + 1), "cuMemAlloc");
-    cuda_ok(side, side->cuda->memory_allocate(&to, all + 1), "cuMemAlloc");
+    const CUdeviceptr from = allocate(side, all + 1), to = allocate(side, all + 1);
     for (size_t i = 0; i < all; i++) host[i] = value_at(me, (int)(i / bytes), i % bytes);
     if (all) cuda_ok(side, side->cuda->copy_to_device_async(from, host, all, side->stream), "copy");
     side->nccl->group_start();
@@ -226,16 +229,21 @@ static void trade(struct side *side, size_t bytes) {
     cuda_ok(side, side->cuda->memory_free(to), "cuMemFree");
 }
 
-static void sum(struct side *side) {
-    uint32_t word = 1u << side->rank->rank;
-    CUdeviceptr at;
-    cuda_ok(side, side->cuda->memory_allocate(&at, sizeof word), "cuMemAlloc");
-    cuda_ok(side, side->cuda->copy_to_device_async(at, &word, sizeof word, side->stream), "copy");
+/* Of a bit of each rank. */
+static CUdeviceptr enqueue_sum(struct side *side) {
+    const uint32_t word = 1u << side->rank->rank;
+    const CUdeviceptr at = allocate(side, sizeof word);
     void *pointer = (void *)(uintptr_t)at;
+    cuda_ok(side, side->cuda->copy_to_device_async(at, &word, sizeof word, side->stream), "copy");
     rank_check(side->rank, side->nccl->all_reduce(pointer, pointer, 1, ncclUint32, ncclSum, side->comm,
-                                                  side->stream) == ncclInProgress,
-               "ncclAllReduce");
+                                                  side->stream) == ncclInProgress, "ncclAllReduce");
     await(side);
+    return at;
+}
+
+static void sum(struct side *side) {
+    const CUdeviceptr at = enqueue_sum(side);
+    uint32_t word;
     cuda_ok(side, side->cuda->copy_to_host_async(&word, at, sizeof word, side->stream), "copy");
     cuda_ok(side, side->cuda->stream_synchronize(side->stream), "cuStreamSynchronize");
     rank_check(side->rank, word == (1u << side->rank->ranks) - 1, "the sum is %u", word);
@@ -286,23 +294,13 @@ static quern_status fail_in_init(struct rank *rank) {
 
 Test(nccl, a_failure_of_init) { check_on_gpus(fail_in_init, 2, RANK_PROCESSES, "init:fail=2@0,init:hang@1"); }
 
-static void enqueue_sum(struct side *side, CUdeviceptr *at) {
-    cuda_ok(side, side->cuda->memory_allocate(at, 4), "cuMemAlloc");
-    void *pointer = (void *)(uintptr_t)*at;
-    rank_check(side->rank, side->nccl->all_reduce(pointer, pointer, 1, ncclUint32, ncclSum, side->comm,
-                                                  side->stream) == ncclInProgress,
-               "ncclAllReduce");
-    await(side);
-}
-
 /* Work that hangs ends by ncclCommAbort, and the stream goes on. */
 static quern_status abort_what_hangs(struct rank *rank) {
     struct side side;
-    CUdeviceptr at;
     CUevent event;
     begin_side(&side, rank);
     await_all(&side);
-    enqueue_sum(&side, &at);
+    const CUdeviceptr at = enqueue_sum(&side);
     cuda_ok(&side, side.cuda->event_create(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
     cuda_ok(&side, side.cuda->event_record(event, side.stream), "cuEventRecord");
     for (int i = 0; i < 20; i++) {
@@ -319,28 +317,32 @@ static quern_status abort_what_hangs(struct rank *rank) {
 
 Test(nccl, a_hang_ends_by_abort) { check_on_gpus(abort_what_hangs, 2, RANK_PROCESSES, "run:hang@1"); }
 
+/* Lets the stream's work run until it fails; its result. */
+static ncclResult_t ask_until(struct side *side, double seconds) {
+    ncclResult_t result = ncclSuccess;
+    CUevent event;
+    cuda_ok(side, side->cuda->event_create(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    for (const double end = rank_now() + seconds; result == ncclSuccess && rank_now() < end;) {
+        side->cuda->event_record(event, side->stream);
+        side->cuda->event_query(event);
+        side->nccl->async_error(side->comm, &result);
+    }
+    side->cuda->event_destroy(event);
+    return result;
+}
+
 /* The end of another rank: by default nobody is told of it. */
 static quern_status see_remote(struct rank *rank) {
     const bool is_told = *getenv("QUERN_NCCL_STANDIN");
     struct side side;
-    CUdeviceptr at;
     begin_side(&side, rank);
     await_all(&side);
     rank_line_up(rank);
     if (rank->rank) {
         rank_check(rank, side.nccl->abort(side.comm) == ncclSuccess, "ncclCommAbort");
     } else {
-        enqueue_sum(&side, &at);
-        ncclResult_t result = ncclSuccess;
-        const double end = rank_now() + (is_told ? 20 : 0.3);
-        while (result == ncclSuccess && rank_now() < end) {
-            CUevent event;
-            side.cuda->event_create(&event, CU_EVENT_DISABLE_TIMING);
-            side.cuda->event_record(event, side.stream);
-            side.cuda->event_query(event);
-            side.cuda->event_destroy(event);
-            side.nccl->async_error(side.comm, &result);
-        }
+        const CUdeviceptr at = enqueue_sum(&side);
+        const ncclResult_t result = ask_until(&side, is_told ? 20 : 0.3);
         rank_check(rank, result == (is_told ? ncclRemoteError : ncclSuccess), "%d", result);
         rank_check(rank, side.nccl->abort(side.comm) == ncclSuccess, "ncclCommAbort");
         cuda_ok(&side, side.cuda->stream_synchronize(side.stream), "cuStreamSynchronize");
@@ -363,86 +365,49 @@ struct rule {
     void (*breaks)(struct side *side);
 };
 
-static ncclResult_t send_to(struct side *side, int peer, size_t at, size_t bytes) {
-    static char memory[64];
-    return side->nccl->send(memory + at, bytes, ncclUint8, peer, side->comm, side->stream);
+static void send_to(struct side *side, int peer) {
+    static char byte[1];
+    side->nccl->send(byte, 1, ncclUint8, peer, side->comm, side->stream);
 }
 
-static ncclResult_t receive_from(struct side *side, int peer, size_t at, size_t bytes) {
-    static char memory[64];
-    return side->nccl->receive(memory + at, bytes, ncclUint8, peer, side->comm, side->stream);
-}
-
-static void send_too_early(struct side *side) { send_to(side, 0, 0, 1); }
-
-static void send_in_progress(struct side *side) {
+static void finalize(struct side *side) {
     await(side);
-    side->nccl->group_start();
-    side->nccl->group_end();
-    send_to(side, 0, 0, 1);
-    send_to(side, 0, 0, 1);
+    side->nccl->finalize(side->comm);
+    await(side);
 }
+
+static void init_another(struct side *side, ncclConfig_t config) {
+    ncclComm_t comm;
+    side->nccl->init(&comm, 1, ((struct board *)side->rank->shared)->id, 0, &config);
+}
+
+/* Calls in an order that breaks a rule. */
+#define BREAKS(name, ...) static void name(struct side *side) { UNUSED const struct quern_nccl *nccl = side->nccl; __VA_ARGS__ }
+
+BREAKS(send_too_early, send_to(side, 0);)
+BREAKS(send_in_progress, await(side); nccl->group_start(); nccl->group_end(); send_to(side, 0); send_to(side, 0);)
+BREAKS(use_aborted, await(side); nccl->abort(side->comm); send_to(side, 0);)
+BREAKS(destroy_at_once, await(side); nccl->destroy(side->comm);)
+BREAKS(use_destroyed, finalize(side); nccl->destroy(side->comm); nccl->abort(side->comm);)
+BREAKS(send_finalized, finalize(side); send_to(side, 0);)
+BREAKS(end_no_group, nccl->group_end();)
+BREAKS(block, init_another(side, (ncclConfig_t)NCCL_CONFIG_INITIALIZER);)
+BREAKS(come_twice, ncclConfig_t config = NCCL_CONFIG_INITIALIZER; config.blocking = 0; init_another(side, config);)
+BREAKS(without_initializer, init_another(side, (ncclConfig_t){.size = sizeof(ncclConfig_t)});)
 
 static void too_many(struct side *side) {
     await(side);
     side->nccl->group_start();
-    for (int i = 0; i <= QUERN_NCCL_GROUP_OPERATIONS; i++) send_to(side, 0, 0, 1);
+    for (int i = 0; i <= QUERN_NCCL_GROUP_OPERATIONS; i++) send_to(side, 0);
     side->nccl->group_end();
 }
-
-static void use_aborted(struct side *side) {
-    await(side);
-    side->nccl->abort(side->comm);
-    send_to(side, 0, 0, 1);
-}
-
-static void destroy_at_once(struct side *side) {
-    await(side);
-    side->nccl->destroy(side->comm);
-}
-
-static void use_destroyed(struct side *side) {
-    await(side);
-    side->nccl->finalize(side->comm);
-    await(side);
-    side->nccl->destroy(side->comm);
-    side->nccl->abort(side->comm);
-}
-
-static void send_finalized(struct side *side) {
-    await(side);
-    side->nccl->finalize(side->comm);
-    await(side);
-    send_to(side, 0, 0, 1);
-}
-
-static void end_no_group(struct side *side) { side->nccl->group_end(); }
 
 static void overlap(struct side *side) {
+    static char memory[15];
     await(side);
     side->nccl->group_start();
-    receive_from(side, 0, 0, 8);
-    receive_from(side, 0, 7, 8);
+    for (int i = 0; i < 2; i++) side->nccl->receive(memory + 7 * i, 8, ncclUint8, 0, side->comm, side->stream);
     side->nccl->group_end();
-}
-
-static void block(struct side *side) {
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    ncclComm_t comm;
-    side->nccl->init(&comm, 1, ((struct board *)side->rank->shared)->id, 0, &config);
-}
-
-static void come_twice(struct side *side) {
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    ncclComm_t comm;
-    config.blocking = 0;
-    side->nccl->init(&comm, 1, ((struct board *)side->rank->shared)->id, 0, &config);
-}
-
-static void without_initializer(struct side *side) {
-    ncclConfig_t config = {.size = sizeof config};
-    ncclComm_t comm;
-    side->nccl->init(&comm, 1, ((struct board *)side->rank->shared)->id, 0, &config);
 }
 
 static void *ask(void *user) {
@@ -461,9 +426,8 @@ static void two_threads(struct side *side) {
 
 /* Both ranks end; what was sent is never received. */
 static void unmatched(struct side *side) {
-    CUdeviceptr at;
     await_all(side);
-    cuda_ok(side, side->cuda->memory_allocate(&at, 8), "cuMemAlloc");
+    const CUdeviceptr at = allocate(side, 8);
     if (side->rank->rank == 0) side->nccl->send((void *)(uintptr_t)at, 8, ncclUint8, 1, side->comm, side->stream);
     await(side);
     side->nccl->finalize(side->comm);
@@ -471,9 +435,8 @@ static void unmatched(struct side *side) {
 }
 
 static void other_orders(struct side *side) {
-    CUdeviceptr at;
     await_all(side);
-    cuda_ok(side, side->cuda->memory_allocate(&at, 64), "cuMemAlloc");
+    const CUdeviceptr at = allocate(side, 64);
     side->nccl->group_start();
     for (size_t i = 0; i < 2; i++) {
         char *place = (char *)(uintptr_t)at + 32 * i;
@@ -482,24 +445,15 @@ static void other_orders(struct side *side) {
     }
     side->nccl->group_end();
     await(side);
-    ncclResult_t result = ncclSuccess;
-    CUevent event;
-    side->cuda->event_create(&event, CU_EVENT_DISABLE_TIMING);
-    side->cuda->event_record(event, side->stream);
-    for (const double end = rank_now() + 2; result == ncclSuccess && rank_now() < end;) {
-        side->cuda->event_query(event);
-        side->nccl->async_error(side->comm, &result);
-    }
+    ask_until(side, 2);
 }
 
 /* Two groups of one communicator on streams between which there is no event. */
 static void two_streams(struct side *side) {
     CUstream other;
-    CUdeviceptr at;
     await(side);
     cuda_ok(side, side->cuda->stream_create(&other, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-    cuda_ok(side, side->cuda->memory_allocate(&at, 8), "cuMemAlloc");
-    void *pointer = (void *)(uintptr_t)at;
+    void *pointer = (void *)(uintptr_t)allocate(side, 8);
     setenv("QUERN_NCCL_STANDIN", "run:delay=100", 1);
     side->nccl->all_reduce(pointer, pointer, 1, ncclUint32, ncclSum, side->comm, side->stream);
     await(side);
@@ -510,13 +464,10 @@ static void two_streams(struct side *side) {
 
 /* Rank 1 comes late. */
 static void enqueue_early(struct side *side) {
-    if (side->rank->rank) {
-        rank_line_up(side->rank);
-        await(side);
-        return;
-    }
+    if (side->rank->rank) rank_line_up(side->rank);
     await(side);
-    send_to(side, 1, 0, 1);
+    if (side->rank->rank) return;
+    send_to(side, 1);
     rank_line_up(side->rank);
 }
 

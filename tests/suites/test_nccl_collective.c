@@ -4,7 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/cuda.h"
 #include "harness/device.h"

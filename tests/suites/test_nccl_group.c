@@ -4,10 +4,8 @@
  *
  * Runs on: one emulated.
  */
-#include <errno.h>
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/nccl_side.h"
@@ -18,21 +16,13 @@ struct board {
     } of[NCCL_GPUS];
 };
 
-static void check_on(int hosts, int ranks, enum rank_kind kind, rank_function *function, const void *user, const char *settings) {
-    nccl_set_machine(settings);
-    check_ranks(.kind = kind, .count = ranks, .hosts = hosts, .function = function, .user = user,
-                .shared_bytes = sizeof(struct board));
-}
-
 static const struct {
     int hosts, ranks;
 } shapes[] = {{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 4}, {2, 8}};
 
-static void check_shapes(rank_function *function, const char *settings) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(shapes); i++)
-            check_on(shapes[i].hosts, shapes[i].ranks, rank_kinds[kind], function, NULL, settings);
-}
+#define EACH_SHAPE for (size_t i = 0; i < COUNT(shapes); i++), .kind = RANK_BOTH, .count = shapes[i].ranks, .hosts = shapes[i].hosts
+
+#define TWO .kind = RANK_PROCESSES, .count = 2, .hosts = 2
 
 /* ---- barriers ---- */
 
@@ -53,22 +43,19 @@ static void meet(struct nccl_side *side, const int *members, int count, uint32_t
     cuda_ok(side, stream_synchronize(side->stream));
 }
 
-static quern_status meet_all(struct rank *rank) {
-    struct nccl_side side;
-    nccl_open(&side, rank, 30);
+static void meet_all(struct nccl_side *side) {
     for (uint32_t round = 1; round <= 6; round++) {
-        if (random_below(7, round * 64 + (uint64_t)rank->rank, 3) == 0) rank_sleep(2e-3);
-        meet(&side, NULL, 0, round);
+        if (random_below(7, round * 64 + (uint64_t)side->rank->rank, 3) == 0) rank_sleep(2e-3);
+        meet(side, NULL, 0, round);
     }
-    rank_ok(rank, quern_group_status(side.group));
-    return nccl_close(&side);
+    rank_ok(side->rank, quern_group_status(side->group));
 }
 
-Test(nccl_group, barriers_wait_for_all_ranks) { check_shapes(meet_all, ""); }
+TEST_SIDE_FOR(nccl_group, barriers_wait_for_all_ranks, EACH_SHAPE, .nccl = "") { meet_all(side); }
+TEST_SIDE(nccl_group, delays_of_nccl_change_nothing, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
+          .nccl = "init:delay=100@2,group:delay=3,run:delay=5@1,linger=50") { meet_all(side); }
 
-static quern_status meet_some(struct rank *rank) {
-    struct nccl_side side;
-    nccl_open(&side, rank, 30);
+TEST_SIDE_FOR(nccl_group, barriers_of_some_ranks, EACH_SHAPE, .nccl = "") {
     for (uint32_t round = 1; round <= 8; round++) {
         int members[NCCL_GPUS], count = 0;
         bool is_member = false;
@@ -77,20 +64,11 @@ static quern_status meet_some(struct rank *rank) {
                 members[count++] = other;
                 is_member |= other == rank->rank;
             }
-        if (is_member) meet(&side, members, count, round);
+        if (is_member) meet(side, members, count, round);
     }
-    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
-    cuda_ok(&side, stream_synchronize(side.stream));
-    return nccl_close(&side);
+    nccl_meet(side);
 }
 
-Test(nccl_group, barriers_of_some_ranks) { check_shapes(meet_some, ""); }
-
-Test(nccl_group, delays_of_nccl_change_nothing) {
-    check_on(2, 4, RANK_PROCESSES, meet_all, NULL, "init:delay=100@2,group:delay=3,run:delay=5@1,linger=50");
-}
-
-/* More barriers than the watcher has places for, none waited for. */
 /* How often this thread has slept. */
 static __thread int naps;
 
@@ -108,24 +86,18 @@ static void count_naps(struct rank *rank, struct nccl_side *side, bool sleeps) {
     cuda_ok(side, stream_synchronize(side->stream));
 }
 
-TEST_SIDE(nccl_group, what_is_ready_soon_is_awaited_without_a_nap, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
-          .nccl = "group:asks=50") {
-    count_naps(rank, side, false);
-}
+TEST_SIDE(nccl_group, what_is_ready_soon_is_awaited_without_a_nap, TWO, .nccl = "group:asks=50") { count_naps(rank, side, false); }
+TEST_SIDE(nccl_group, what_is_ready_late_is_awaited_in_naps, TWO, .nccl = "group:asks=80") { count_naps(rank, side, true); }
 
-TEST_SIDE(nccl_group, what_is_ready_late_is_awaited_in_naps, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
-          .nccl = "group:asks=80") {
-    count_naps(rank, side, true);
-}
-
-TEST_SIDE(nccl_group, many_barriers_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+/* More barriers than the watcher has places for, none waited for. */
+TEST_SIDE(nccl_group, many_barriers_at_once, TWO, .nccl = "") {
     for (int i = 0; i < 50; i++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
     cuda_ok(side, stream_synchronize(side->stream));
     rank_ok(rank, quern_group_status(side->group));
 }
 
 /* A barrier on another stream comes after the last one. */
-TEST_SIDE(nccl_group, two_streams, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "run:delay=3") {
+TEST_SIDE(nccl_group, two_streams, TWO, .nccl = "run:delay=3") {
     CUstream other;
     cuda_ok(side, stream_create(&other, CU_STREAM_NON_BLOCKING));
     for (int i = 0; i < 6; i++) rank_ok(rank, quern_barrier(side->group, NULL, i % 2 ? other : side->stream));
@@ -146,50 +118,46 @@ TEST_BODY(nccl_group, a_rank_without_nccl, .kind = RANK_PROCESSES, .count = 3, .
     if (rank->rank == 1) setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
     nccl_open_gpu(&side, rank, rank->rank);
     const quern_group_args args = nccl_args(&side, 20);
-    rank_status(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "rank 1: no NCCL at /nowhere/libnccl.so.2: install libnccl2 or nvidia-nccl-cu13");
+    rank_refused(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED,
+                 "rank 1: no NCCL at /nowhere/libnccl.so.2: install libnccl2 or nvidia-nccl-cu13");
 }
 
 /* Ranks of one host with one GPU are refused; those of two hosts have each their own, even of the same number. */
-static quern_status share_gpu(struct rank *rank) {
+TEST_BODY_FOR(nccl_group, one_gpu_for_two_ranks, for (int ranks = 2; ranks <= 3; ranks++), .kind = RANK_PROCESSES, .count = ranks,
+              .hosts = 2, .nccl = "") {
     struct nccl_side side;
     nccl_open_gpu(&side, rank, 0);
     quern_group_args args = nccl_args(&side, 20);
     args.share_gpu = 1;
-    if (rank->ranks == rank->hosts) {
-        rank_ok(rank, quern_group_create(&args, 1, &side.group));
-        meet(&side, NULL, 0, 1);
-        return nccl_close(&side);
+    const quern_status status = quern_group_create(&args, 1, &side.group);
+    if (rank->ranks > rank->hosts) {
+        rank_refused(rank, status, QUERN_NOT_SUPPORTED, "ranks 0 and 1 use one GPU, and NCCL wants one for each");
+        return;
     }
-    rank_status(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "ranks 0 and 1 use one GPU, and NCCL wants one for each");
-    return QUERN_OK;
+    rank_ok(rank, status);
+    meet(&side, NULL, 0, 1);
+    rank_ok(rank, nccl_close(&side));
 }
 
-Test(nccl_group, one_gpu_for_two_ranks) {
-    check_on(2, 3, RANK_PROCESSES, share_gpu, NULL, "");
-    check_on(2, 2, RANK_PROCESSES, share_gpu, NULL, "");
-}
-
-TEST_BODY(nccl_group, a_thread_is_one_rank, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+TEST_BODY(nccl_group, a_thread_is_one_rank, TWO, .nccl = "") {
     struct nccl_side side;
     nccl_open_gpu(&side, rank, 0);
     quern_group *groups[2];
     for (int without = 0; without < 3; without++) {  /* one of the two, or none, is of one host */
         quern_group_args args[3] = {nccl_args(&side, 20), nccl_args(&side, 20)};
         args[1].rank = 1, args[without].hosts = NULL;
-        rank_status(rank, quern_group_create(args, 2, groups), QUERN_INVALID_ARGUMENT);
-        rank_check_detail(rank, "count is 2: a thread is one rank of a group of several hosts");
+        rank_refused(rank, quern_group_create(args, 2, groups), QUERN_INVALID_ARGUMENT,
+                     "count is 2: a thread is one rank of a group of several hosts");
     }
 }
 
 TEST_SIDE(nccl_group, no_symmetric_memory_and_no_shrink, .kind = RANK_THREADS, .count = 3, .hosts = 2, .nccl = "") {
     size_t bytes = 4096;
     void *memory;
-    rank_status(rank, quern_symmetric_alloc(&side->group, 1, &bytes, &memory), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "no symmetric memory between hosts");
-    rank_status(rank, quern_group_shrink(&side->group, 1, &(quern_group *){NULL}), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "a group of GPUs of several hosts cannot be shrunk");
+    rank_refused(rank, quern_symmetric_alloc(&side->group, 1, &bytes, &memory), QUERN_NOT_SUPPORTED,
+                 "no symmetric memory between hosts");
+    rank_refused(rank, quern_group_shrink(&side->group, 1, &(quern_group *){NULL}), QUERN_NOT_SUPPORTED,
+                 "a group of GPUs of several hosts cannot be shrunk");
     meet(side, NULL, 0, 1);
 }
 
@@ -225,20 +193,17 @@ TEST_RANKS_FOR(nccl_group, failures_of_creation, for (size_t i = 0; i < COUNT(fa
 /* ---- processes ---- */
 
 /* A child of fork has the group's handle and none of its threads: its exit waits for nobody. */
-TEST_SIDE(nccl_group, a_child_of_fork, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+TEST_SIDE(nccl_group, a_child_of_fork, TWO, .nccl = "") {
     int end = -1;
     const pid_t child = fork();
-    if (child == 0) {
-        const bool is_refused = quern_barrier(side->group, NULL, side->stream) == QUERN_INVALID_ARGUMENT;
-        exit(is_refused ? 0 : 1);
-    }
+    if (child == 0) exit(quern_barrier(side->group, NULL, side->stream) == QUERN_INVALID_ARGUMENT ? 0 : 1);
     for (int i = 0; i < 6000 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
     rank_check(rank, WIFEXITED(end) && WEXITSTATUS(end) == 0, "the child has ended with %d", end);
     meet(side, NULL, 0, 1);
 }
 
 /* A process that ends with groups ends their watchers first, and none of groups that it has destroyed: the first, then the last. */
-TEST_BODY(nccl_group, a_process_that_exits, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+TEST_BODY(nccl_group, a_process_that_exits, TWO, .nccl = "") {
     struct nccl_side side[4];
     int end = -1;
     const pid_t child = fork();

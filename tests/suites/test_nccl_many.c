@@ -4,7 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/nccl_side.h"
 #include "ranks/membership.h"

@@ -4,7 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/ragged_case.h"
 
@@ -18,15 +17,11 @@ static void check_batch(struct ragged_batch batch) {
                     .user = &batch, .nccl = "");
 }
 
-Test(nccl_ragged, random_calls) { check_batch((struct ragged_batch){.first = 61000, .cases = (int)test_size(8, 4)}); }
-
-Test(nccl_ragged, random_calls_with_metadata_on_the_device) {
-    check_batch((struct ragged_batch){.first = 62000, .cases = (int)test_size(6, 3), .metadata_on_device = true});
-}
-
-Test(nccl_ragged, random_plans) {
-    check_batch((struct ragged_batch){.first = 63000, .cases = (int)test_size(6, 3), .is_plan = true});
-}
+#define TEST_RANDOM(suite, name, cases_, ...) \
+    Test(suite, name) { check_batch((struct ragged_batch){.cases = (int)(cases_), __VA_ARGS__}); }
+TEST_RANDOM(nccl_ragged, random_calls, test_size(8, 4), .first = 61000)
+TEST_RANDOM(nccl_ragged, random_calls_with_metadata_on_the_device, test_size(6, 3), .first = 62000, .metadata_on_device = true)
+TEST_RANDOM(nccl_ragged, random_plans, test_size(6, 3), .first = 63000, .is_plan = true)
 
 Test(nccl_ragged, delays_of_nccl_change_nothing) {
     const struct ragged_batch batch = {.first = 64000, .cases = 2, .is_plan = true,
@@ -45,18 +40,18 @@ struct stripes {
 
 static const struct stripes all_stripes[] = {{3, 32, 1, 1}, {3, 32, 2, 32}, {2, 3000, 2, 3000}};
 
-/* Updates that follow each other are one message.  The last are more than one group of NCCL holds: both ends divide them alike, or
-   the stand-in ends the program. */
-TEST_BODY_FOR(nccl_ragged, messages, for (size_t i = 0; i < COUNT(all_stripes); i++), .kind = RANK_PROCESSES,
+/*
+ * Updates that follow each other are one message.  The last are more than one group of NCCL holds: both ends divide them alike, or
+ * the stand-in ends the program.
+ */
+TEST_BENCH_FOR(nccl_ragged, messages, for (size_t i = 0; i < COUNT(all_stripes); i++), .kind = RANK_PROCESSES,
               .count = all_stripes[i].ranks, .hosts = 2, .user = &all_stripes[i], .nccl = "") {
     const struct stripes *stripes = rank->user;
     const int entries = rank->ranks * stripes->updates;
-    struct rank_bench bench CLOSED_BY(rank_bench_close);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     quern_ragged_plan *plan;
     size_t none = 0;
-    rank_bench_open(&bench, rank, RANK_LIMIT, BENCH_POOL);
-    uint32_t *input = (uint32_t *)(void *)bench.pool[0], *output = (uint32_t *)(void *)bench.pool[1];
+    uint32_t *input = (uint32_t *)(void *)bench->pool[0], *output = (uint32_t *)(void *)bench->pool[1];
     int32_t *from = calloc(3 * (size_t)entries, sizeof *from), *ones = from + entries, *to = ones + entries;
     for (int entry = 0; entry < entries; entry++) {
         from[entry] = entry, ones[entry] = 1;
@@ -66,10 +61,10 @@ TEST_BODY_FOR(nccl_ragged, messages, for (size_t i = 0; i < COUNT(all_stripes); 
     args.input = input, args.output = output, args.row_bytes = sizeof *input, args.updates = stripes->updates;
     args.input_rows = entries, args.output_rows = entries * stripes->stride;
     args.input_offsets = from, args.output_offsets = to, args.send_sizes = args.recv_sizes = ones;
-    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &args, &bench.workspace, &none, &plan));
+    rank_ok(rank, quern_ragged_plan_create(&bench->group, 1, &args, &bench->workspace, &none, &plan));
     const long before = nccl_ask("quern_standin_operations");
-    rank_ok(rank, quern_ragged_plan_run(plan, bench.stream));
-    rank_bench_wait(&bench);
+    rank_ok(rank, quern_ragged_plan_run(plan, bench->stream));
+    rank_bench_wait(bench);
     const long operations = nccl_ask("quern_standin_operations") - before;
     rank_check(rank, operations == 2 * stripes->messages * (rank->ranks - 1), "%ld operations", operations);
     for (int entry = 0; entry < entries; entry++) {

@@ -5,7 +5,6 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"
 #include "harness/random.h"

@@ -5,7 +5,6 @@
  * Runs on: oracle.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam.h"
 #include "oracle/dtype.h"

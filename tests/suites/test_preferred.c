@@ -8,7 +8,6 @@
 
 #include "cross_entropy/cross_entropy.h"
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/looking.h"
 #include "kernels/table.h"

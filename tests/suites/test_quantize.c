@@ -6,7 +6,6 @@
 #include <fenv.h>
 #include <float.h>
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/quantize_case.h"
 #include "harness/random.h"

@@ -5,7 +5,6 @@
  */
 #include <float.h>
 
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/quantize_case.h"
 #include "harness/random.h"

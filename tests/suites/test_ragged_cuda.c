@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <time.h>
 
-#include "harness/check.h"
 #include "harness/gpu_bench.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
@@ -41,10 +40,10 @@ Test(ragged_cuda, sizes_of_ranks_that_one_thread_drives) {
     int64_t rows[RANKS];
     OPEN_GROUP(group, .ranks = RANKS);
     for (int rank = 0; rank < RANKS; rank++) {
-        args[rank] = (quern_ragged_sizes_args)QUERN_RAGGED_SIZES_ARGS_INIT;
         for (int peer = 0; peer < RANKS; peer++) sent[rank][peer] = rank + peer;
-        args[rank].send_sizes = sent[rank], args[rank].input_offsets = from[rank], args[rank].output_offsets = to[rank];
-        args[rank].recv_sizes = received[rank], args[rank].output_rows = &rows[rank];
+        args[rank] = (quern_ragged_sizes_args)RAGGED_SIZES_ARGS(
+            .send_sizes = sent[rank], .input_offsets = from[rank], .output_offsets = to[rank], .recv_sizes = received[rank],
+            .output_rows = &rows[rank]);
     }
     check_ok(quern_ragged_sizes(group.group, RANKS, args));
     const int32_t in[RANKS][RANKS] = {{0, 0, 1}, {0, 1, 3}, {0, 2, 5}}, out[RANKS][RANKS] = {{0, 0, 0}, {0, 1, 2}, {1, 3, 5}};
@@ -71,38 +70,22 @@ static void run_random(struct gpu_group_options options, int cases, enum metadat
     }
 }
 
-Test(ragged_cuda, random_metadata_on_the_host) {
-    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(1000, 150), ON_HOST);
-}
-
-Test(ragged_cuda, random_metadata_on_the_device) {
-    run_random((struct gpu_group_options){.ranks = 4}, (int)test_size(1000, 150), ON_DEVICE);
-}
-
-Test(ragged_cuda, random_metadata_in_plans) {
-    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(300, 60), IN_PLAN);
-}
-
-Test(ragged_cuda, random_metadata_with_multicast) {
-    run_random((struct gpu_group_options){.ranks = 4, .machine.multicast = true}, (int)test_size(300, 60), ON_DEVICE);
-}
-
-Test(ragged_cuda, any_number_of_ranks) {
-    static const int numbers[] = {1, 2, 5, 8};
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        run_random((struct gpu_group_options){.ranks = numbers[i], .machine.devices = 8}, 12, ON_HOST);
-}
-
-Test(ragged_cuda, four_ranks_share_a_gpu) {
-    for (int where = 0; where <= IN_PLAN; where++)
-        run_random((struct gpu_group_options){.ranks = 4, .machine = {.devices = 1, .multiprocessors = 4}}, 8,
-                   (enum metadata)where);
-}
-
-Test(ragged_cuda, many_ranks_share_gpus) {
-    run_random((struct gpu_group_options){.ranks = 33, .machine = {.devices = 2, .multiprocessors = 16}, .timeout = 200}, 1,
-               IN_PLAN);
-}
+#define TEST_RANDOM(suite, name, cases, where, ...) \
+    Test(suite, name) { run_random((struct gpu_group_options){__VA_ARGS__}, (int)(cases), where); }
+TEST_RANDOM(ragged_cuda, random_metadata_on_the_host, test_size(1000, 150), ON_HOST, .ranks = 3)
+TEST_RANDOM(ragged_cuda, random_metadata_on_the_device, test_size(1000, 150), ON_DEVICE, .ranks = 4)
+TEST_RANDOM(ragged_cuda, random_metadata_in_plans, test_size(300, 60), IN_PLAN, .ranks = 3)
+TEST_RANDOM(ragged_cuda, random_metadata_with_multicast, test_size(300, 60), ON_DEVICE, .ranks = 4, .machine.multicast = true)
+TEST_RANDOM(ragged_cuda, many_ranks_share_gpus, 1, IN_PLAN, .ranks = 33,
+            .machine = {.devices = 2, .multiprocessors = 16}, .timeout = 200)
+TEST_RANDOM(ragged_cuda, one_rank, 12, ON_HOST, .ranks = 1, .machine.devices = 8)
+TEST_RANDOM(ragged_cuda, two_ranks, 12, ON_HOST, .ranks = 2, .machine.devices = 8)
+TEST_RANDOM(ragged_cuda, five_ranks, 12, ON_HOST, .ranks = 5, .machine.devices = 8)
+TEST_RANDOM(ragged_cuda, eight_ranks, 12, ON_HOST, .ranks = 8, .machine.devices = 8)
+TEST_RANDOM(ragged_cuda, four_ranks_share_a_gpu, 8, ON_HOST, .ranks = 4, .machine = {.devices = 1, .multiprocessors = 4})
+TEST_RANDOM(ragged_cuda, four_ranks_share_a_gpu_that_has_the_metadata, 8, ON_DEVICE, .ranks = 4,
+            .machine = {.devices = 1, .multiprocessors = 4})
+TEST_RANDOM(ragged_cuda, four_plans_share_a_gpu, 8, IN_PLAN, .ranks = 4, .machine = {.devices = 1, .multiprocessors = 4})
 
 /* ---- completeness ---- */
 
@@ -240,11 +223,10 @@ Test(ragged_cuda, nothing_to_send) {
     for (size_t i = 0; i < 2 * COUNT(choices); i++) {
         struct ragged_case c CLOSED_BY(ragged_case_close);
         open_case(&c, &bench, i, choices[i % 2], i > 1);
-        if (i % 2)
-            for (int place = 0; place < c.count; place++) {
-                memset(c.members[place].send_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
-                memset(c.members[place].recv_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
-            }
+        for (int place = 0; i % 2 && place < c.count; place++) {
+            memset(c.members[place].send_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
+            memset(c.members[place].recv_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
+        }
         for (int where = 0; where <= IN_PLAN; where++) run_case(&c, &bench, (enum metadata)where);
     }
 }
@@ -261,8 +243,7 @@ Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
             args.send_sizes = args.recv_sizes = round ? none : sizes;
             check_ok(ragged_call(&bench.of[rank], &args, WORKSPACE));
         }
-        gpu_group_synchronize(&group);
-        for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
+        gpu_group_expect(&group, QUERN_OK, NULL);
     }
 }
 
@@ -347,9 +328,7 @@ Test(ragged_cuda, a_captured_plan_is_replayed) {
     for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
 }
 
-static void wait_for_leave(void *user) {
-    while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) sched_yield();
-}
+static void wait_for_leave(void *user) { while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) sched_yield(); }
 
 static void *give_leave_soon(void *user) {
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
@@ -404,6 +383,6 @@ Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
     gpu_group_end_capture(&group, &replay);
     gpu_group_replay(&group, &replay, 1);
     gpu_group_close_replay(&group, &replay);
-    for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
+    gpu_group_expect(&group, QUERN_OK, NULL);
     run_case(&c, &bench, ON_HOST);  /* the group is still usable */
 }

@@ -4,8 +4,6 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
-#include "harness/check.h"
-#include "harness/gpu_bench.h"
 #include "harness/one_exchange.h"
 #include "kernels/collective_problem.h"
 
@@ -44,11 +42,6 @@ static quern_status call(struct scene *s, int rank) {
 static void expect_unwritten(struct scene *s, const char *when) {
     gpu_group_synchronize(&s->group);
     for (int rank = 0; rank < RANKS; rank++) exchange_check_unwritten(&s->one[rank], when);
-}
-
-static void expect_poison(struct scene *s, quern_status status, const char *text) {
-    gpu_group_synchronize(&s->group);
-    for (int rank = 0; rank < RANKS; rank++) check_refused(quern_group_status(s->group.group[rank]), status, text);
 }
 
 /* Plans of all ranks, which the caller destroys. */
@@ -178,9 +171,8 @@ static size_t expected_workspace(size_t entries, size_t staged) {
     size_t sorted = 1;
     while (sorted < entries) sorted *= 2;
     return part(sizeof(struct quern_ragged_header) + entries * sizeof(struct quern_ragged_offer)) +
-           part(sizeof(struct quern_ragged_work)
-                + entries * sizeof(struct quern_ragged_slice)) + part(4 * entries * sizeof(int64_t)) +
-           part(sorted * sizeof(struct quern_ragged_receipt)) + part(staged);
+           part(sizeof(struct quern_ragged_work) + entries * sizeof(struct quern_ragged_slice)) +
+           part(4 * entries * sizeof(int64_t)) + part(sorted * sizeof(struct quern_ragged_receipt)) + part(staged);
 }
 
 static void size_workspaces(quern_group *group, int ranks) {
@@ -208,30 +200,31 @@ Test(ragged_faults_cuda, workspaces_have_room_for_all_ranks) {
     }
 }
 
+static void refuse_size(struct scene *s, const char *text) {
+    size_t bytes = 7;
+    check_refused(quern_ragged_all_to_all_workspace(s->group.group[1], &s->args[1], &bytes), QUERN_INVALID_SHAPE, text);
+    check(bytes == 7, "a refused call wrote the size %zu", bytes);
+}
+
 /* Numbers of updates whose workspace no memory holds. */
 TEST_SCENE(ragged_faults_cuda, more_updates_than_memory_holds) {
     static const int64_t many[] = {INT32_MAX / RANKS + 1ll, (int64_t)1 << 31, (int64_t)1 << 40, INT64_MAX};
-    size_t bytes = 7;
     prepare(s);
     for (size_t i = 0; i < COUNT(many); i++) {
         s->args[1].updates = many[i];
-        check_status(quern_ragged_all_to_all_workspace(s->group.group[1], &s->args[1], &bytes), QUERN_INVALID_SHAPE);
-        check_detail("args.updates");
+        refuse_size(s, "args.updates");
         check_refused(make_plan(s), QUERN_INVALID_SHAPE, "args.updates");
     }
     /* Two members may have more updates than all ranks, whose number the workspace of each depends on. */
     s->args[1].members = (const int[]){0, 1}, s->args[1].member_count = 2;
     s->args[1].updates = many[0];
-    check_status(quern_ragged_all_to_all_workspace(s->group.group[1], &s->args[1], &bytes), QUERN_INVALID_SHAPE);
-    check_detail("these sizes need a workspace of ");
+    refuse_size(s, "these sizes need a workspace of ");
     /* A part of the workspace that a buffer may have, but not with the rest: input that must be staged. */
     prepare(s);
     s->args[1].input = s->args[1].output, s->args[1].row_bytes = 1;
     s->args[1].input_rows = (int64_t)1 << 47;
     s->args[1].output_rows = 1;
-    check_status(quern_ragged_all_to_all_workspace(s->group.group[1], &s->args[1], &bytes), QUERN_INVALID_SHAPE);
-    check_detail("these sizes need a workspace of ");
-    check(bytes == 7, "a refused call wrote the size %zu", bytes);
+    refuse_size(s, "these sizes need a workspace of ");
     plan_rightly(s);
 }
 
@@ -256,11 +249,9 @@ TEST_SCENE(ragged_faults_cuda, the_workspace_of_a_rank_is_at_its_peers_too) {
     move_workspaces(s, OFFSET + needed);
     check_ok(make_plan(s));
     move_workspaces(s, OFFSET + needed - 1);
-    for (int rank = 0; rank < RANKS; rank++)
-        check_status(call(s, rank), rank == 1 ? QUERN_OK : QUERN_INVALID_ARGUMENT);
+    for (int rank = 0; rank < RANKS; rank++) check_status(call(s, rank), rank == 1 ? QUERN_OK : QUERN_INVALID_ARGUMENT);
     expect_unwritten(s, "a workspace that a peer does not have");
-    for (int rank = 0; rank < RANKS; rank++)
-        check_status(quern_group_status(s->group.group[rank]), QUERN_PEER_MISMATCH);
+    gpu_group_expect(&s->group, QUERN_PEER_MISMATCH, "");
 }
 
 /* ---- valid calls ---- */
@@ -270,8 +261,7 @@ TEST_SCENE(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
     for (int rank = 0; rank < RANKS; rank++) s->args[rank].check_overlap = 0;
     s->one[1].output_offsets[entry(0, 1)] -= 1;
     for (int rank = 0; rank < RANKS; rank++) check_ok(call(s, rank));
-    gpu_group_synchronize(&s->group);
-    for (int rank = 0; rank < RANKS; rank++) check_ok(quern_group_status(s->group.group[rank]));
+    gpu_group_expect(&s->group, QUERN_OK, NULL);
 }
 
 /* If all ranks make the same mistake, each detects it, and the group stays usable. */
@@ -294,7 +284,7 @@ TEST_SCENE(ragged_faults_cuda, a_plan_is_not_the_call_without_one) {
     check_ok(quern_ragged_plan_run(plans[1], s->group.device[1].stream));
     check_ok(quern_ragged_plan_run(plans[2], s->group.device[2].stream));
     check_ok(call(s, 0));
-    expect_poison(s, QUERN_PEER_MISMATCH, "another call");
+    gpu_group_expect(&s->group, QUERN_PEER_MISMATCH, "another call");
 }
 
 /* ---- plans whose memory or group is gone ---- */
@@ -308,7 +298,7 @@ TEST_SCENE(ragged_faults_cuda, a_plan_notices_that_its_memory_was_freed) {
     check_status(quern_ragged_plan_run(plans[1], s->group.device[1].stream), QUERN_INVALID_ARGUMENT);
     check_detail("the plan's output is in symmetric memory that was freed");
     check_ok(quern_ragged_plan_run(plans[2], s->group.device[2].stream));
-    expect_poison(s, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments");
+    gpu_group_expect(&s->group, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments");
     destroy_plans(plans);
 }
 

@@ -40,6 +40,7 @@ static void set_entry(const quern_ragged_sizes_args *args, void *array, int64_t 
 static quern_ragged_sizes_args sizes_args(struct metadata *data, quern_dtype dtype, int64_t updates) {
     quern_ragged_sizes_args args = QUERN_RAGGED_SIZES_ARGS_INIT;
     memset(data, 0x5a, sizeof *data);
+    memset(data->sent, 0, sizeof data->sent);
     args.metadata_dtype = dtype, args.updates = updates;
     args.send_sizes = data->sent, args.input_offsets = data->from, args.output_offsets = data->to, args.recv_sizes = data->received;
     args.input_rows = &data->input_rows, args.output_rows = &data->output_rows;
@@ -136,7 +137,6 @@ static void check_failure(struct rank *rank, quern_group *group, const quern_rag
     rank_refused(rank, quern_ragged_sizes(&group, 1, args), status, detail);
     rank_check(rank, !memcmp(&before, data, sizeof before), "metadata was written");
     quern_ragged_sizes_args right = sizes_args(data, QUERN_INT32, 1);
-    memset(data->sent, 0, sizeof data->sent);
     rank_ok(rank, quern_ragged_sizes(&group, 1, &right));
     rank_check(rank, data->output_rows == 0 && data->input_rows == 0, "%lld rows", (long long)data->output_rows);
 }
@@ -146,35 +146,29 @@ static quern_status make_mistakes(struct rank *rank) {
     quern_group *group = open_group(rank);
     const bool errs = rank->rank == 1;
     quern_ragged_sizes_args args = sizes_args(data, QUERN_INT32, 2);
-    memset(data->sent, 0, sizeof data->sent);
     if (errs) set_entry(&args, data->sent, 5, -1);
     check_failure(rank, group, &args, data, QUERN_INVALID_SHAPE,
                   "rank 1: sender 1, receiver 2, update 1: args.send_sizes is -1: expected 0 to 2^47");
 
     args = sizes_args(data, QUERN_INT64, 1);
-    memset(data->sent, 0, sizeof data->sent);
     if (errs) set_entry(&args, data->sent, 2, ((int64_t)1 << 47) + 1);
     check_failure(rank, group, &args, data, QUERN_INVALID_SHAPE,
                   "rank 1: sender 1, receiver 2, update 0: args.send_sizes is 140737488355329: expected 0 to 2^47");
 
     args = sizes_args(data, errs ? QUERN_INT32 : QUERN_INT64, 1);
-    memset(data->sent, 0, sizeof data->sent);
     if (errs) set_entry(&args, data->sent, 0, INT32_MAX), set_entry(&args, data->sent, 2, 1);
     check_failure(rank, group, &args, data, QUERN_INVALID_SHAPE,
                   "rank 1: the sum of args.send_sizes is 2147483648: expected at most 2147483647 rows with int32 metadata");
 
     args = sizes_args(data, rank->rank == 2 ? QUERN_INT32 : QUERN_INT64, 1);
-    memset(data->sent, 0, sizeof data->sent);
     set_entry(&args, data->sent, 2, rank->rank == 0 ? INT32_MAX : rank->rank == 1);
     check_failure(rank, group, &args, data, QUERN_INVALID_SHAPE,
                   "rank 2: rank 2 receives 2147483648 rows or more: expected at most 2147483647 with int32 metadata");
 
     args = sizes_args(data, QUERN_INT32, errs ? 2 : 1);
-    memset(data->sent, 0, sizeof data->sent);
     check_failure(rank, group, &args, data, QUERN_PEER_MISMATCH, "args.updates is 1 on rank 0 and 2 on rank 1: expected the same");
 
     args = sizes_args(data, QUERN_INT32, 1);
-    memset(data->sent, 0, sizeof data->sent);
     if (errs) args.recv_sizes = data->sent;
     check_failure(rank, group, &args, data, QUERN_INVALID_ARGUMENT, "rank 1: args.recv_sizes overlaps args.send_sizes");
     return quern_group_destroy(group);
@@ -205,7 +199,6 @@ TEST_RANKS(ragged_sizes, the_first_limit_holds_until_the_first_exchange, .kind =
     join.first_timeout = 2 * RANK_LIMIT;
     quern_group *group = rank_create(rank, &join);
     quern_ragged_sizes_args args = sizes_args(data, QUERN_INT32, 1);
-    memset(data->sent, 0, sizeof data->sent);
     rank_ok(rank, quern_ragged_sizes(&group, 1, &args));
     struct quern_membership *member = rank_member_of(rank, group);
     rank_check(rank, member->timeout == join.first_timeout, "the limit is %g s", member->timeout);
@@ -216,7 +209,6 @@ TEST_RANKS(ragged_sizes, a_rank_that_has_left_is_named, .kind = RANK_PROCESSES, 
     struct metadata *data = &metadata_of[rank->rank];
     quern_group *group = open_group(rank);
     quern_ragged_sizes_args args = sizes_args(data, QUERN_INT32, 1);
-    memset(data->sent, 0, sizeof data->sent);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0) return quern_group_destroy(group);
     rank_refused(rank, quern_ragged_sizes(&group, 1, &args), QUERN_PEER_LOST, "rank 0");

@@ -7,7 +7,6 @@
 
 #include "harness/check.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "ranks/handles.h"
 
@@ -28,9 +27,8 @@ static quern_group *shrink(struct rank *rank, quern_group *group) {
 /* The highest rank begins, and the others wait in a barrier.  A second shrink is refused. */
 TEST_RANKS_FOR(shrink, a_group_of_which_all_live, for (int ranks = 1; ranks <= 5; ranks++), .kind = RANK_BOTH, .count = ranks) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *again = NULL;
-    if (rank->rank < rank->ranks - 1) {
+    if (rank->rank < rank->ranks - 1)
         rank_refused(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED, "it is being shrunk");
-    }
     quern_group *new = shrink(rank, group);
     expect_group(rank, new, (1u << rank->ranks) - 1);
     rank_refused(rank, quern_group_shrink(&group, 1, &again), QUERN_INVALID_ARGUMENT, "was shrunk before");
@@ -120,22 +118,13 @@ struct doom {
     double after[CROWD];    /* seconds from the begin of the first shrink */
 };
 
-static void arm(const struct doom *doom, int rank) {
-    const double after = doom->after[rank];
-    if (!(doom->victims >> rank & 1)) return;
-    timer_t timer;
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    struct itimerspec when = {.it_value = {(time_t)after, (long)((after - floor(after)) * 1e9) + 1}};
-    if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &when, NULL)) raise(SIGKILL);
-}
-
 /* Shrinks until only those are left whom nobody kills. */
 static quern_status outlive(struct rank *rank) {
     const struct doom *doom = rank->user;
     const unsigned living = ((1u << rank->ranks) - 1) & ~doom->victims;
     quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    arm(doom, rank->rank);
+    if (doom->victims >> rank->rank & 1) shrink_case_die_after(doom->after[rank->rank]);
     for (quern_status status = QUERN_PEER_LOST; status != QUERN_OK || quern_group_size(group) > __builtin_popcount(living);) {
         quern_group *new = shrink(rank, group);
         rank_ok(rank, quern_group_destroy(group));
@@ -161,24 +150,26 @@ static void outlive_round(uint64_t round) {
     check(!wrong, "round %d: %s", (int)round, wrong);
 }
 
-/* QUERN_TEST_SHRINKS sets the number of rounds. */
 Test(shrink, while_others_are_killed) {
-    const char *wanted = getenv("QUERN_TEST_SHRINKS");
-    const int rounds = wanted ? atoi(wanted) : ROUNDS;
-    for (int round = 0; round < rounds; round++) outlive_round((uint64_t)round);
+    for (int round = 0; round < shrink_case_rounds(ROUNDS); round++) outlive_round((uint64_t)round);
 }
 
 /* ---- what the new group has of the old one ---- */
 
-TEST_RANKS(shrink, keeps_the_limits, .kind = RANK_BOTH, .count = 2) {
+TEST_RANKS_FOR(shrink, keeps_the_limits, for (int hosts = 0; hosts <= 2; hosts += 2), .kind = hosts ? RANK_PROCESSES : RANK_BOTH,
+               .count = 3, .hosts = hosts) {
     quern_group_args args = rank_group_args(rank, 5);
     args.first_timeout = rank->rank ? RANK_LIMIT : INFINITY;
+    if (rank->hosts) rank_hosts_args(&args)->failure_timeout = 33.3;
     quern_group *group = rank_create(rank, &args);
+    rank_line_up(rank);  /* a shrink ends a creation that another rank has not left yet */
     quern_group *new = shrink(rank, group);
     struct quern_membership *member = rank_member_of(rank, new);
     rank_check(rank, member->timeout == args.first_timeout, "%g s at first", member->timeout);
+    rank_check(rank, !rank->hosts || member->failure_timeout == 33300000, "a silence of %u us", member->failure_timeout);
     rank_ok(rank, quern_barrier(new, NULL, NULL));
     rank_check(rank, member->timeout == 5, "%g s after the first call", member->timeout);
+    rank_line_up(rank);
     rank_ok(rank, quern_group_destroy(group));
     return quern_group_destroy(new);
 }

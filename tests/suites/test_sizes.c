@@ -5,7 +5,6 @@
  * Runs on: cpu, one emulated, gpu.
  */
 #include "harness/buffer.h"
-#include "harness/check.h"
 
 static struct test_device device;
 
@@ -164,15 +163,4 @@ TEST_DEVICE(sizes, the_longest_tensor_that_a_gpu_casts) {
     tensor.count = (int64_t)1 << 36, tensor.columns = 1, tensor.transposed = (void *)((uintptr_t)1 << 45);
     refuse(quern_quantize(device.quern, &args, workspace, sizeof workspace, device.stream), QUERN_NOT_SUPPORTED,
            "args.tensors[0] has 2147483648 tiles of 32 x 64 elements: a GPU takes up to 1073741824");
-}
-
-/* ---- texts ---- */
-
-Test(sizes, room_for_text) {
-    char text[8];
-    check_status(quern_load_pack(NULL), QUERN_NULL_POINTER);
-    check(quern_error_detail(text, sizeof text) == strlen("path is NULL") && !strcmp(text, "path is"), "\"%s\"", text);
-    check(quern_error_detail(NULL, SIZE_MAX) == strlen("path is NULL"), "with NULL");
-    char whole[256];
-    check(quern_error_detail(whole, SIZE_MAX) == strlen("path is NULL") && !strcmp(whole, "path is NULL"), "\"%s\"", whole);
 }

@@ -7,8 +7,6 @@
 #include <stdatomic.h>
 
 #include "harness/adam_case.h"
-#include "harness/buffer.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
 #include "oracle/adam.h"
@@ -93,9 +91,7 @@ static void check_adam(struct calls *calls, int steps) {
 static atomic_bool released;
 
 /* Blocks the stream until the test releases it, or for ten seconds. */
-static void wait_for_release(UNUSED void *user) {
-    for (int i = 0; i < 10000 && !atomic_load(&released); i++) usleep(1000);
-}
+static void wait_for_release(UNUSED void *user) { for (int i = 0; i < 10000 && !atomic_load(&released); i++) usleep(1000); }
 
 TEST_CALLS(stream, operations_are_asynchronous) {
     void *stream = calls->device.stream;

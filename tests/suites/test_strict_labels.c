@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #include "harness/buffer.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
 #include "harness/told.h"

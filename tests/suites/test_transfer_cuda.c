@@ -5,9 +5,7 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/cuda.h"
-#include "harness/device.h"
 #include "harness/gpu_group.h"
 #include "harness/gpu_transfer.h"
 #include "harness/looking.h"

@@ -4,10 +4,8 @@
  *
  * Runs on: ranks.
  */
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "harness/transfer_pair.h"
 #include "ranks/transfer/transfer.h"
 
@@ -39,9 +37,7 @@ static void let_go(const struct rank *rank) { __atomic_store_n((int *)rank->shar
 
 static bool has_word(const struct rank *rank) { return __atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE); }
 
-static void await_word(const struct rank *rank) {
-    while (!has_word(rank)) rank_sleep(1e-3);
-}
+static void await_word(const struct rank *rank) { while (!has_word(rank)) rank_sleep(1e-3); }
 
 /* The group works, also for a transfer of the same key. */
 static quern_status finish(struct rank *rank, quern_group *group) {
@@ -61,30 +57,25 @@ static quern_status finish(struct rank *rank, quern_group *group) {
 
 struct difference {
     struct {
-        int receive;
+        enum { NONE, SENDS, EXPECTS } what;
         uint64_t tag;
         int64_t bytes;
-    } of[2][3];          /* of rank 0 and rank 1; bytes below 0: no item */
+    } of[2][3];          /* of rank 0 and rank 1 */
     const char *detail;
 };
 
-#define NO_ITEM {0, 0, -1}
 #define FAR 4294967296
 static const struct difference differences[] = {
-    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 32}, NO_ITEM, NO_ITEM}}, "rank 0 sends 64 bytes with tag 5, and rank 1 expects 32"},
-    {{{{1, 5, 9000}, NO_ITEM, NO_ITEM}, {{0, 5, 0}, NO_ITEM, NO_ITEM}}, "rank 1 sends 0 bytes with tag 5, and rank 0 expects 9000"},
-    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 64 + FAR}, NO_ITEM, NO_ITEM}},
-     "rank 0 sends 64 bytes with tag 5, and rank 1 expects 4294967360"},
-    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5 + FAR, 64}, NO_ITEM, NO_ITEM}},
-     "rank 0 sends rank 1 64 bytes with tag 5, which rank 1 does not receive"},
-    {{{{0, 5, 64}, {0, 6, 8}, {1, 7, 8}}, {{1, 5, 64}, {0, 7, 8}, NO_ITEM}},
+    {{{{SENDS, 5, 64}}, {{EXPECTS, 5, 32}}}, "rank 0 sends 64 bytes with tag 5, and rank 1 expects 32"},
+    {{{{EXPECTS, 5, 9000}}, {{SENDS, 5, 0}}}, "rank 1 sends 0 bytes with tag 5, and rank 0 expects 9000"},
+    {{{{SENDS, 5, 64}}, {{EXPECTS, 5, 64 + FAR}}}, "rank 0 sends 64 bytes with tag 5, and rank 1 expects 4294967360"},
+    {{{{SENDS, 5, 64}}, {{EXPECTS, 5 + FAR, 64}}}, "rank 0 sends rank 1 64 bytes with tag 5, which rank 1 does not receive"},
+    {{{{SENDS, 5, 64}, {SENDS, 6, 8}, {EXPECTS, 7, 8}}, {{EXPECTS, 5, 64}, {SENDS, 7, 8}}},
      "rank 0 sends rank 1 8 bytes with tag 6, which rank 1 does not receive"},
-    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 64}, {1, 9, 16}, NO_ITEM}},
+    {{{{SENDS, 5, 64}}, {{EXPECTS, 5, 64}, {EXPECTS, 9, 16}}},
      "rank 1 expects from rank 0 16 bytes with tag 9, which rank 0 does not send"},
-    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{0, 5, 64}, NO_ITEM, NO_ITEM}},
-     "rank 0 sends rank 1 64 bytes with tag 5, which rank 1 does not receive"},
-    {{{{1, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 64}, NO_ITEM, NO_ITEM}},
-     "rank 1 expects from rank 0 64 bytes with tag 5, which rank 0 does not send"},
+    {{{{SENDS, 5, 64}}, {{SENDS, 5, 64}}}, "rank 0 sends rank 1 64 bytes with tag 5, which rank 1 does not receive"},
+    {{{{EXPECTS, 5, 64}}, {{EXPECTS, 5, 64}}}, "rank 1 expects from rank 0 64 bytes with tag 5, which rank 0 does not send"},
 };
 
 TEST_WAYS(transfer_ends, lists_that_differ, .count = 2, RANKS_EACH(differences)) {
@@ -94,9 +85,9 @@ TEST_WAYS(transfer_ends, lists_that_differ, .count = 2, RANKS_EACH(differences))
     int64_t count = 0;
     memset(memory, 0xc1, sizeof memory);
     for (int i = 0; i < 3; i++)
-        if (difference->of[rank->rank][i].bytes >= 0)
-            items[count++] = transfer_item(difference->of[rank->rank][i].receive, !rank->rank, difference->of[rank->rank][i].tag,
-                                           memory[i], difference->of[rank->rank][i].bytes);
+        if (difference->of[rank->rank][i].what)
+            items[count++] = transfer_item(difference->of[rank->rank][i].what == EXPECTS, !rank->rank,
+                                           difference->of[rank->rank][i].tag, memory[i], difference->of[rank->rank][i].bytes);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, items, count);
     transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_MISMATCH, difference->detail);
     for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, ((unsigned char *)memory)[i] == 0xc1, "byte %zu was written", i);

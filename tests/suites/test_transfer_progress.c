@@ -8,10 +8,8 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/hosts_case.h"
-#include "harness/ranks.h"
 #include "harness/transfer_pair.h"
 
 /* More than one pass of a thread copies; more than the buffers of the system hold.  Through a carrier less. */

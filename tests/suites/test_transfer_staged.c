@@ -5,13 +5,11 @@
  *
  * Runs on: one emulated.
  */
-#include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"
 #include "ranks/membership.h"
 #include "ranks/transfer/transfer.h"
-#include "runtime/device.h"
 
 enum { PIECE = QUERN_BOUNCE_BYTES };
 
@@ -36,7 +34,7 @@ static void set_machine(bool is_pinned) {
 
 static void check_on(int ranks, rank_function *function, const struct scene *scene) {
     set_machine(scene->is_pinned);
-    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = function, .user = scene, .shared_bytes = 4096, ON(scene));
+    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = function, .user = scene, ON(scene));
 }
 
 static void open_end(struct gpu_end *end, struct rank *rank) {
@@ -186,7 +184,7 @@ TEST_SCENES(transfer_staged, a_copy_that_takes_its_time, , 2, &scenes[0]) {
  * The ranks look in turn, once a step.  If all copies end in between, each step is the same in each run.  The last of three pieces
  * takes a half that has been taken before.
  */
-enum { STEPS = 30, LARGE = 2 * PIECE + 4000, GRANULARITY = 2 << 20 };
+enum { STEPS = 30, LARGE = 2 * PIECE + 4000 };
 
 struct walk {
     struct gpu_end *end;
@@ -198,34 +196,11 @@ struct walk {
     bool synchronizes;
 };
 
-static void *map_memory(void *user, int64_t bytes) {
-    struct gpu_end *end = user;
-    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, end->side.device->cuda_device};
-    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location};
-    const CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    const size_t mapped = (size_t)(bytes + GRANULARITY - 1) / GRANULARITY * GRANULARITY;
-    CUmemGenericAllocationHandle handle;
-    CUdeviceptr address;
-    cuda_ok(&end->side, vmm_create(&handle, mapped, &properties, 0));
-    cuda_ok(&end->side, vmm_reserve(&address, mapped, 0, 0, 0));
-    cuda_ok(&end->side, vmm_map(address, mapped, 0, handle, 0));
-    cuda_ok(&end->side, vmm_set_access(address, mapped, &access, 1));
-    cuda_ok(&end->side, vmm_release(handle));
-    return (void *)(uintptr_t)address;
-}
-
-static void unmap_memory(void *user, void *memory) {
-    struct gpu_end *end = user;
-    CUdeviceptr address;
-    size_t mapped;
-    cuda_ok(&end->side, address_range(&address, &mapped, (uintptr_t)memory));
-    cuda_ok(&end->side, vmm_unmap(address, mapped));
-    cuda_ok(&end->side, vmm_unreserve(address, mapped));
-}
+static void *map_memory(void *end, int64_t bytes) { return nccl_map(end, bytes, 0); }
 
 static void begin_walk(struct walk *walk, struct gpu_end *end, int64_t bytes) {
     *walk = (struct walk){.end = end, .place = end->place, .status = QUERN_OK, .synchronizes = true};
-    walk->place.make = map_memory, walk->place.free = unmap_memory;
+    walk->place.make = map_memory, walk->place.free = nccl_unmap;
     transfer_pair_open(&walk->pair, end->side.rank, end->side.group, &walk->place, !end->side.rank->rank, bytes);
     transfer_pair_prepare(&walk->pair, 1);
     transfer_pair_fill(&walk->pair, 1);

@@ -4,9 +4,6 @@
  *
  * Runs on: one emulated.
  */
-#include <signal.h>
-#include <unistd.h>
-
 #include "harness/check.h"
 #include "harness/gpu_transfer.h"
 #include "runtime/device.h"

@@ -114,9 +114,7 @@ static quern_status leaves(struct post *post) {
 }
 
 static quern_status other_count(struct post *post) { return reduce(post, QUERN_F32, self(post) == 2 ? 9 : 8, NULL, 0); }
-static quern_status no_dtype(struct post *post) {
-    return reduce(post, self(post) == 1 ? QUERN_INT32 : QUERN_F32, 8, NULL, 0);
-}
+static quern_status no_dtype(struct post *post) { return reduce(post, self(post) == 1 ? QUERN_INT32 : QUERN_F32, 8, NULL, 0); }
 
 /* Two slices of a row for each rank, of which rank 1's second, rank 2's second or none has another size. */
 static quern_status exchange(struct post *post, int at, int32_t size, int64_t updates, int64_t bytes) {

@@ -7,38 +7,30 @@
  *   QUERN_TEST_TARGET=sm_120f        the target that serves the device without the pack
  */
 #define _POSIX_C_SOURCE 200809L
-#include <criterion/criterion.h>
 
 #include "harness/buffer.h"
-#include "harness/check.h"
-#include "harness/device.h"
 #include "harness/failing.h"
-#include "kernels/kernel.h"
 #include "os/unload.h"
 #include "runtime/pack_format.h"
-#include "quern.h"
 
-static const char *pack_target(void) {
-    const char *target = getenv("QUERN_TEST_PACK_TARGET");
-    check(target, "QUERN_TEST_PACK_TARGET is not set");
-    return target;
+static const char *variable(const char *name) {
+    const char *value = getenv(name);
+    check(value, "%s is not set", name);
+    return value;
 }
 
-static const char *pack_path(void) {
-    const char *path = getenv("QUERN_TEST_PACK");
-    check(path, "QUERN_TEST_PACK is not set");
-    return path;
-}
+static const char *pack_target(void) { return variable("QUERN_TEST_PACK_TARGET"); }
+
+static const char *pack_path(void) { return variable("QUERN_TEST_PACK"); }
 
 static void expect_target(const quern_device *device, const char *target) {
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_device_get_info(device, &info));
+    const quern_device_info info = info_of(device);
     check(!strcmp(info.target, target), "the best target is %s, expected %s", info.target, target);
 }
 
 /* ---- service ---- */
 
-enum { COUNT = 1000 };
+enum { VALUES = 1000 };
 
 static quern_adam_args adam_args(quern_adam_tensor *tensor) {
     return (quern_adam_args)ADAM_ARGS(ADAM_DTYPES(QUERN_BF16), .tensors = tensor, .tensor_count = 1, .lr = 0.01,
@@ -46,21 +38,21 @@ static quern_adam_args adam_args(quern_adam_tensor *tensor) {
 }
 
 /* Takes one step of all-bf16 Adam on a device.  The result holds the new parameters, then m, then v. */
-static void take_step(const struct test_device *device, uint16_t result[3 * COUNT]) {
-    uint16_t values[4][COUNT];
+static void take_step(const struct test_device *device, uint16_t result[3 * VALUES]) {
+    uint16_t values[4][VALUES];
     struct buffer buffers[4];
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < VALUES; i++) {
         values[0][i] = (uint16_t)(0x3F80 + i % 64);           /* param: 1 to 1.5 */
         values[1][i] = (uint16_t)(0x3C00 + i % 251 * 3);      /* grad: small */
         values[2][i] = values[3][i] = 0;
     }
     for (int k = 0; k < 4; k++) buffer_open(&buffers[k], device, sizeof values[k], 0, values[k]);
     quern_adam_tensor tensor = {.param = buffers[0].data, .grad = buffers[1].data, .m = buffers[2].data, .v = buffers[3].data,
-                                .count = COUNT};
+                                .count = VALUES};
     quern_adam_args args = adam_args(&tensor);
     check_ok(quern_adam(device->quern, &args, NULL, 0, device->stream));
     for (int k = 0, to = 0; k < 4; k++)
-        if (k != 1) memcpy(result + COUNT * to++, buffer_read(&buffers[k]), sizeof values[k]);
+        if (k != 1) memcpy(result + VALUES * to++, buffer_read(&buffers[k]), sizeof values[k]);
     for (int k = 0; k < 4; k++) buffer_close(&buffers[k]);
 }
 
@@ -74,9 +66,8 @@ static void expect_kernel(const quern_device *device, const char *target) {
 }
 
 Test(pack, serves_a_generation_that_the_library_does_not_have) {
-    struct test_device device;
-    uint16_t before[3 * COUNT], after[3 * COUNT];
-    device_open(&device, 0, "*");
+    uint16_t before[3 * VALUES], after[3 * VALUES];
+    OPEN_DEVICE(device, "*");
     expect_target(device.quern, test_target());
     check_ok(quern_prepare(device.quern, QUERN_ADAM | QUERN_CROSS_ENTROPY));
     take_step(&device, before);
@@ -91,21 +82,19 @@ Test(pack, serves_a_generation_that_the_library_does_not_have) {
 
     check_ok(quern_load_pack(pack_path()));  /* a second load has no effect */
     expect_target(device.quern, pack_target());
-    device_close(&device);
 }
 
 Test(pack, serves_cross_entropy) {
     enum { ROWS = 4, VOCAB = 100 };
-    struct test_device device;
     struct buffer logits, labels, loss, workspace;
+    char kernels[64];
     float ones[ROWS * VOCAB];
     int32_t label[ROWS] = {0, 1, 2, 99};
     for (int i = 0; i < ROWS * VOCAB; i++) ones[i] = 1;
     check_ok(quern_load_pack(pack_path()));
-    char kernels[64];
     snprintf(kernels, sizeof kernels, "*__%s", pack_target());
     setenv("QUERN_TEST_TARGET", pack_target(), 1);
-    device_open(&device, 0, kernels);
+    OPEN_DEVICE(device, kernels);
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     buffer_open(&logits, &device, sizeof ones, 0, ones);
     buffer_open(&labels, &device, sizeof label, 0, label);
@@ -122,7 +111,6 @@ Test(pack, serves_cross_entropy) {
     check(mean > 4.60516f && mean < 4.60518f, "the loss is %g, expected log(100)", (double)mean);
     struct buffer *all[] = {&logits, &labels, &loss, &workspace};
     for (int i = 0; i < 4; i++) buffer_close(all[i]);
-    device_close(&device);
 }
 
 /* The pack's kernels are asked like the library's. */
@@ -144,6 +132,10 @@ struct bytes {
     size_t count;
 };
 
+static struct quern_pack_header *header_of(struct bytes bytes) { return (struct quern_pack_header *)bytes.data; }
+
+static struct quern_pack_row *rows_of(struct bytes bytes) { return (struct quern_pack_row *)(header_of(bytes) + 1); }
+
 static struct bytes read_pack(void) {
     FILE *file = fopen(pack_path(), "rb");
     check(file, "%s cannot be opened", pack_path());
@@ -158,11 +150,10 @@ static struct bytes read_pack(void) {
 
 /* Writes the right checksum, so that the pack has only the fault under test. */
 static void seal(struct bytes bytes) {
-    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
-    header->checksum = 0;
     uint64_t hash = 0xcbf29ce484222325u;
+    header_of(bytes)->checksum = 0;
     for (size_t i = 0; i < bytes.count; i++) hash = (hash ^ bytes.data[i]) * 0x100000001b3u;
-    header->checksum = hash;
+    header_of(bytes)->checksum = hash;
 }
 
 /* The library's allocations are counted meanwhile. */
@@ -179,109 +170,91 @@ static quern_status load(struct bytes bytes) {
     return status;
 }
 
-static void expect_refused(struct bytes bytes, const char *reason) {
-    struct test_device device;
-    device_open(&device, 0, "*");
+__attribute__((format(printf, 2, 3))) static void expect_refused(struct bytes bytes, const char *format, ...) {
+    char reason[160];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(reason, sizeof reason, format, list);
+    va_end(list);
+    OPEN_DEVICE(device, "*");
     quern_status status = load(bytes);
     check(status == QUERN_INVALID_PACK, "%s: status %s", reason, quern_status_string(status));
     check(strstr(error_detail(), reason), "the detail is \"%s\", expected \"%s\"", error_detail(), reason);
     expect_target(device.quern, test_target());
-    device_close(&device);
 }
 
 Test(pack, refuses_what_is_no_pack) {
+    static const size_t places[] = {0, sizeof QUERN_PACK_MAGIC - 2}, counts[] = {0, 20, sizeof(struct quern_pack_header) - 1};
     struct bytes bytes = read_pack();
-    static const size_t places[] = {0, sizeof QUERN_PACK_MAGIC - 2};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < COUNT(places); i++) {
         bytes.data[places[i]] ^= 1;
         expect_refused(bytes, " does not begin with QUERNPAK: it is no kernel pack");
         bytes.data[places[i]] ^= 1;
     }
-    static const size_t counts[] = {0, 20, sizeof(struct quern_pack_header) - 1};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        char reason[80];
+    for (size_t i = 0; i < COUNT(counts); i++) {
         bytes.count = counts[i];
-        snprintf(reason, sizeof reason, " has %zu bytes: a kernel pack has at least %zu", bytes.count,
-                 sizeof(struct quern_pack_header));
-        expect_refused(bytes, reason);
+        expect_refused(bytes, " has %zu bytes: a kernel pack has at least %zu", bytes.count, sizeof(struct quern_pack_header));
     }
 }
 
-/* Changes one field of the header by `change`. */
-#define CHANGED_HEADER(bytes, field, change, reason) do { \
-        struct quern_pack_header *header_ = (struct quern_pack_header *)(bytes).data; \
-        header_->field += (change); \
+/* Changes one field of the header by `change`; what follows is the reason of the refusal. */
+#define CHANGED_HEADER(bytes, field, change, ...) do { \
+        header_of(bytes)->field += (change); \
         seal(bytes); \
-        expect_refused(bytes, reason); \
-        header_->field -= (change); \
+        expect_refused(bytes, __VA_ARGS__); \
+        header_of(bytes)->field -= (change); \
     } while (0)
 
 Test(pack, refuses_another_version) {
     struct bytes bytes = read_pack();
-    char reason[80];
-    for (int change = -1; change <= 1; change++) {
-        snprintf(reason, sizeof reason, "version %d: this library reads version %d", QUERN_PACK_VERSION + change,
-                 QUERN_PACK_VERSION);
-        if (change) CHANGED_HEADER(bytes, version, (uint32_t)change, reason);
-    }
-    snprintf(reason, sizeof reason, "version %d: this library", QUERN_PACK_VERSION);
-    CHANGED_HEADER(bytes, header_bytes, 8, reason);
-    CHANGED_HEADER(bytes, row_bytes, (uint32_t)-8, reason);
+    for (int change = -1; change <= 1; change += 2)
+        CHANGED_HEADER(bytes, version, (uint32_t)change, "version %d: this library reads version %d", QUERN_PACK_VERSION + change,
+                       QUERN_PACK_VERSION);
+    CHANGED_HEADER(bytes, header_bytes, 8, "version %d: this library", QUERN_PACK_VERSION);
+    CHANGED_HEADER(bytes, row_bytes, (uint32_t)-8, "version %d: this library", QUERN_PACK_VERSION);
 }
 
 Test(pack, refuses_a_truncated_one) {
+    static const char reason[] = " has %zu bytes and its header says %zu: it is truncated or has grown";
     struct bytes bytes = read_pack();
-    const struct quern_pack_header *header = (const struct quern_pack_header *)bytes.data;
-    const unsigned long long whole = bytes.count;
-    const size_t counts[] = {bytes.count - 1, bytes.count / 2, sizeof *header};
-    char reason[120];
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    const size_t whole = bytes.count, counts[] = {whole - 1, whole / 2, sizeof(struct quern_pack_header)};
+    for (size_t i = 0; i < COUNT(counts); i++) {
         bytes.count = counts[i];
-        snprintf(reason, sizeof reason, " has %zu bytes and its header says %llu: it is truncated or has grown", bytes.count,
-                 whole);
-        expect_refused(bytes, reason);
+        expect_refused(bytes, reason, counts[i], whole);
     }
     bytes.count = whole;
-    snprintf(reason, sizeof reason, " has %llu bytes and its header says %llu: it is truncated or has grown", whole, whole - 1);
-    CHANGED_HEADER(bytes, file_bytes, (uint64_t)-1, reason);
+    CHANGED_HEADER(bytes, file_bytes, (uint64_t)-1, reason, whole, whole - 1);
 }
 
 /* As many rows as the file could hold are read, and one of them, in the images, makes no sense. */
 Test(pack, refuses_a_header_that_makes_no_sense) {
     struct bytes bytes = read_pack();
-    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
+    struct quern_pack_header *header = header_of(bytes);
     const uint32_t rows = header->row_count;
     const uint32_t most = (uint32_t)((bytes.count - sizeof *header) / sizeof(struct quern_pack_row));
     const uint32_t wrong[] = {0, most + 1, UINT32_MAX};
-    char reason[80];
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        snprintf(reason, sizeof reason, " says that it has %u rows, which it cannot hold", wrong[i]);
-        CHANGED_HEADER(bytes, row_count, wrong[i] - rows, reason);
-    }
-    snprintf(reason, sizeof reason, ": row %u has ", rows);
-    CHANGED_HEADER(bytes, row_count, most - rows, reason);
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        CHANGED_HEADER(bytes, row_count, wrong[i] - rows, " says that it has %u rows, which it cannot hold", wrong[i]);
+    CHANGED_HEADER(bytes, row_count, most - rows, ": row %u has ", rows);
     memset(header->target, 'x', sizeof header->target);
     seal(bytes);
     expect_refused(bytes, " has a target name without an end");
 }
 
 Test(pack, refuses_versions_that_make_no_sense) {
+    static const char reason[] = " names the CUDA versions %d and %d: expected numbers such as 13000";
     struct bytes bytes = read_pack();
-    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
-    char reason[120];
-    snprintf(reason, sizeof reason, " names the CUDA versions %d and %d: expected numbers such as 13000", -1, header->toolkit);
-    CHANGED_HEADER(bytes, driver, -1 - header->driver, reason);
-    snprintf(reason, sizeof reason, " names the CUDA versions %d and %d: expected numbers such as 13000", header->driver, -1);
-    CHANGED_HEADER(bytes, toolkit, -1 - header->toolkit, reason);
+    const struct quern_pack_header header = *header_of(bytes);
+    CHANGED_HEADER(bytes, driver, -1 - header.driver, reason, -1, header.toolkit);
+    CHANGED_HEADER(bytes, toolkit, -1 - header.toolkit, reason, header.driver, -1);
 }
 
 /* A pack of a toolkit that is newer than the driver, though its major number is the same: drivers usually load that. */
 static void prepare_on_older_driver(int error, quern_status expected) {
     struct bytes bytes = read_pack();
-    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
-    const int driver = header->driver, toolkit = driver + 20;
+    const int driver = header_of(bytes)->driver, toolkit = driver + 20;
     char value[80], part[100] = "";
-    header->toolkit = toolkit;
+    header_of(bytes)->toolkit = toolkit;
     seal(bytes);
     snprintf(value, sizeof value, "driver_version:%d", driver);
     setenv("QUERN_EMULATOR_FAIL", value, 1);
@@ -316,9 +289,8 @@ Test(pack, a_driver_that_is_new_enough_refuses_the_image) {
 /* A pack that needs a newer driver than there is: the library's kernels serve, and the report says why. */
 Test(pack, one_for_a_newer_driver_is_left_out) {
     struct bytes bytes = read_pack();
-    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
     char report[4096];
-    header->driver = header->toolkit = 14010;
+    header_of(bytes)->driver = header_of(bytes)->toolkit = 14010;
     seal(bytes);
     check_ok(load(bytes));
     OPEN_ON(device, QUERN_CUDA, 0);
@@ -339,8 +311,7 @@ Test(pack, refuses_damage_anywhere) {
 
 /* A row that takes steps of Adam: its dtypes are param, grad, m, v and master. */
 static struct quern_pack_row *find_step(struct bytes bytes) {
-    const struct quern_pack_header *header = (const struct quern_pack_header *)bytes.data;
-    struct quern_pack_row *row = (struct quern_pack_row *)(bytes.data + sizeof *header);
+    struct quern_pack_row *row = rows_of(bytes);
     while (row->operation != QUERN_ADAM || row->stage != QUERN_ADAM_STEP) row++;
     return row;
 }
@@ -350,11 +321,10 @@ Test(pack, with_damaged_images_is_left_to_the_library) {
     struct bytes bytes = read_pack();
     const struct quern_pack_row *row = find_step(bytes);
     char text[4000];
-    quern_device *device;
     bytes.data[row->packed_offset + row->packed_bytes / 2] ^= 1;
     seal(bytes);
     check_ok(load(bytes));
-    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    OPEN_ON(device, QUERN_CUDA, 0);
     check_ok(quern_prepare(device, QUERN_ADAM | QUERN_CROSS_ENTROPY));
     expect_kernel(device, test_target());
     expect_target(device, pack_target());
@@ -362,30 +332,35 @@ Test(pack, with_damaged_images_is_left_to_the_library) {
     quern_adam_args args = adam_args(&tensor);
     quern_adam_explain(device, &args, text, sizeof text);
     check(strstr(text, "cannot be taken from its packed images: their checksum is wrong"), "%s", text);
-    quern_device_close(device);
+}
+
+struct row_fault {
+    const char *reason;
+    struct quern_pack_row row;
+};
+
+#define FAULT(reason, change) {reason, ({ struct quern_pack_row r = sound; change; r; })}
+
+static void expect_rows_refused(struct bytes bytes, struct quern_pack_row *row, const struct row_fault *faults, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        *row = faults[i].row;
+        seal(bytes);
+        expect_refused(bytes, ": row %d has %s", (int)(row - rows_of(bytes)), faults[i].reason);
+    }
 }
 
 /* The checksum is right, but the rows make no sense. */
 Test(pack, refuses_rows_that_make_no_sense) {
     struct bytes bytes = read_pack();
     struct quern_pack_row *row = find_step(bytes), sound = *row;
-    const struct {
-        const char *reason;
-        struct quern_pack_row row;
-    } faults[] = {
-#define FAULT(text, change) {text, ({ struct quern_pack_row r = sound; change; r; })}
-        FAULT("an unknown operation", r.operation = 64),
-        FAULT("an unknown operation", r.operation = 0),
+    const struct row_fault faults[] = {
+        FAULT("an unknown operation", r.operation = 64), FAULT("an unknown operation", r.operation = 0),
         FAULT("an unknown operation", r.operation = QUERN_ADAM | QUERN_CROSS_ENTROPY),
-        FAULT("an unknown dtype", r.dtypes[0] = 99),
-        FAULT("an unknown dtype", r.dtypes[1] = QUERN_E4M3),
-        FAULT("an unknown dtype", r.dtypes[3] = QUERN_REMAINDER),
-        FAULT("an unknown dtype", r.dtypes[4] = QUERN_BF16),
+        FAULT("an unknown dtype", r.dtypes[0] = 99), FAULT("an unknown dtype", r.dtypes[1] = QUERN_E4M3),
+        FAULT("an unknown dtype", r.dtypes[3] = QUERN_REMAINDER), FAULT("an unknown dtype", r.dtypes[4] = QUERN_BF16),
         FAULT("an unknown dtype", r.stage = QUERN_GRADIENT_NORM_COMBINE),
-        FAULT("an unknown task", r.stage = 5),
-        FAULT("an unknown task", r.stage = -1),
-        FAULT("an unknown set of options", r.full = 2),
-        FAULT("an unknown set of options", r.full = -1),
+        FAULT("an unknown task", r.stage = 5), FAULT("an unknown task", r.stage = -1),
+        FAULT("an unknown set of options", r.full = 2), FAULT("an unknown set of options", r.full = -1),
         FAULT("a wrong number of elements in a tile", r.elements = 1024),
         FAULT("a wrong number of elements in a tile", r.elements = 0),
         FAULT("packed images outside the file", r.packed_offset = bytes.count),
@@ -394,54 +369,33 @@ Test(pack, refuses_rows_that_make_no_sense) {
         FAULT("packed images outside the file", r.packed_bytes = bytes.count - r.packed_offset + 1),
         FAULT("packed images outside the file", r.packed_bytes = 0),
         FAULT("packed images at no multiple of 64", r.packed_offset += 8; r.packed_bytes -= 8),
-        FAULT("no image", memset(r.image, 'x', sizeof r.image)),
-        FAULT("no image", r.image[0] = 0),
-        FAULT("a wrong number of threads", r.threads = 0),
-        FAULT("a wrong number of threads", r.threads = 1025),
+        FAULT("no image", memset(r.image, 'x', sizeof r.image)), FAULT("no image", r.image[0] = 0),
+        FAULT("a wrong number of threads", r.threads = 0), FAULT("a wrong number of threads", r.threads = 1025),
         FAULT("a wrong range of compute capabilities", r.cc_max = r.cc_min - 1),
         FAULT("a wrong range of compute capabilities", r.cc_min = 9),
-        FAULT("no name", memset(r.name, 'x', sizeof r.name)),
-        FAULT("no name", r.name[0] = 0),
-        FAULT("no entry", memset(r.entry, 'x', sizeof r.entry)),
-        FAULT("no entry", r.entry[0] = 0),
+        FAULT("no name", memset(r.name, 'x', sizeof r.name)), FAULT("no name", r.name[0] = 0),
+        FAULT("no entry", memset(r.entry, 'x', sizeof r.entry)), FAULT("no entry", r.entry[0] = 0),
     };
-    const int place = (int)(row - (struct quern_pack_row *)(bytes.data + sizeof(struct quern_pack_header)));
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        char reason[100];
-        *row = faults[i].row;
-        seal(bytes);
-        snprintf(reason, sizeof reason, ": row %d has %s", place, faults[i].reason);
-        expect_refused(bytes, reason);
-    }
+    expect_rows_refused(bytes, row, faults, COUNT(faults));
 }
 
 /* Stages that touch logits have their dtype, the others none. */
 Test(pack, refuses_rows_of_cross_entropy_that_make_no_sense) {
     struct bytes bytes = read_pack();
-    struct quern_pack_row *row = (struct quern_pack_row *)(bytes.data + sizeof(struct quern_pack_header));
+    struct quern_pack_row *row = rows_of(bytes);
     while (row->operation != QUERN_CROSS_ENTROPY || row->stage != QUERN_STAGE_GRADIENT) row++;
     const struct quern_pack_row sound = *row;
-    const struct {
-        const char *reason;
-        struct quern_pack_row row;
-    } faults[] = {
-        FAULT("an unknown stage", r.stage = QUERN_STAGE_ROWS - 1),
-        FAULT("an unknown stage", r.stage = QUERN_STAGE_WIDE + 1),
-        FAULT("an unknown dtype", r.dtypes[0] = QUERN_NO_DTYPE),
-        FAULT("an unknown dtype", r.dtypes[0] = QUERN_INT32),
+    const struct row_fault faults[] = {
+        FAULT("an unknown stage", r.stage = QUERN_STAGE_ROWS - 1), FAULT("an unknown stage", r.stage = QUERN_STAGE_WIDE + 1),
+        FAULT("an unknown dtype", r.dtypes[0] = QUERN_NO_DTYPE), FAULT("an unknown dtype", r.dtypes[0] = QUERN_INT32),
         FAULT("an unknown dtype", r.stage = QUERN_STAGE_COMBINE),
-        FAULT("an unknown set of options", r.full = 2),
-        FAULT("an unknown set of options", r.full = -1),
+        FAULT("an unknown set of options", r.full = 2), FAULT("an unknown set of options", r.full = -1),
         FAULT("a wrong number of blocks in a cluster", r.cluster = 3),
         FAULT("a wrong number of blocks in a cluster", r.cluster = 17),
         FAULT("a wrong number of blocks in a cluster", r.cluster = 32),
         FAULT("an unknown way to be launched", r.waits = 2),
     };
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        *row = faults[i].row;
-        seal(bytes);
-        expect_refused(bytes, faults[i].reason);
-    }
+    expect_rows_refused(bytes, row, faults, COUNT(faults));
 }
 
 /* ---- what is accepted ---- */
@@ -485,11 +439,10 @@ Test(pack, accepts_other_packs_once_each) {
     };
     static struct lines lines;
     char expected[100];
-    const struct quern_pack_header *header = (const struct quern_pack_header *)bytes.data;
-    snprintf(expected, sizeof expected, ": %u kernels for %s", header->row_count, pack_target());
+    snprintf(expected, sizeof expected, ": %u kernels for %s", header_of(bytes)->row_count, pack_target());
     quern_set_log(keep_line, &lines, QUERN_LOG_INFO);
     const struct alive before = failing_count();
-    for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
+    for (int i = 0; i < (int)COUNT(rows); i++) {
         *row = rows[i];
         seal(bytes);
         for (int again = 0; again < 2; again++) {
@@ -500,7 +453,7 @@ Test(pack, accepts_other_packs_once_each) {
     }
     *row = rows[0];  /* not the newest */
     seal(bytes);
-    check(load(bytes) == QUERN_OK && lines.count == (int)(sizeof rows / sizeof *rows), "the first pack is loaded again");
+    check(load(bytes) == QUERN_OK && lines.count == (int)COUNT(rows), "the first pack is loaded again");
     quern_set_log(NULL, NULL, QUERN_LOG_INFO);
     const long kept = failing_count().count[ALIVE_ALLOCATIONS] - before.count[ALIVE_ALLOCATIONS];
     check(kept == 2 * lines.count, "%ld allocations, not two for each of %d packs", kept, lines.count);
@@ -514,7 +467,6 @@ Test(pack, names_the_row_that_would_serve) {
     static _Alignas(16) char memory[4][64];  /* never touched: the calls fail */
     struct bytes bytes = read_pack();
     struct quern_pack_row *row = find_step(bytes);
-    struct test_device device;
     quern_adam_tensor tensor = {.param = memory[0], .grad = memory[1], .m = memory[2], .v = memory[3], .count = 1};
     quern_adam_args args = adam_args(&tensor);
     const int32_t capability = row->cc_min, dtypes[] = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE};
@@ -529,13 +481,12 @@ Test(pack, names_the_row_that_would_serve) {
         row->cc_min = row->cc_max = i ? capability : 75;
         seal(bytes);
         if (i) setenv("QUERN_TEST_TARGET", pack_target(), 1);  /* by the rows of the first pack */
-        device_open(&device, 0, "*");
+        OPEN_DEVICE(device, "*");
         check_ok(quern_prepare(device.quern, QUERN_ADAM));
         check_ok(load(bytes));
         check_status(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL);
         snprintf(expected, sizeof expected, "no adam kernel serves this request on cuda:0: adam_of_another%s", reasons[i]);
         check(!strcmp(error_detail(), expected), "\"%s\" instead of \"%s\"", error_detail(), expected);
-        device_close(&device);
     }
 }
 

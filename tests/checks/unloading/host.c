@@ -417,30 +417,18 @@ static void unload_at_exit(void) {
 }
 
 /* A host that unloads its engines in an exit handler, as a static list of plug-ins does. */
-static void unloads_at_exit(void) {
-    for (int i = 0; i < 20; i++) in_child(unload_at_exit);
-}
+static void unloads_at_exit(void) { for (int i = 0; i < 20; i++) in_child(unload_at_exit); }
 
 static const struct {
     const char *name;
     void (*run)(void);
 } scenes[] = {
 #define SCENE(function) {#function, function}
-    SCENE(unloads_beside_a_busy_thread),
-    SCENE(forgets_devices),
-    SCENE(closes_without_unloading),
-    SCENE(static_objects_close_devices),
-    SCENE(forgets_the_log),
-    SCENE(logs_to_the_standard_error_of_its_start),
-    SCENE(forgets_groups),
-    SCENE(static_objects_destroy_groups),
-    SCENE(threads_outlive_the_engine),
-    SCENE(forks),
-    SCENE(child_leaves_the_groups_of_its_parent),
-    SCENE(exits_after_the_system_call_fork),
-    SCENE(exits_beside_a_call),
-    SCENE(exits_beside_a_call_of_a_preloaded_engine),
-    SCENE(unloads_at_exit),
+    SCENE(unloads_beside_a_busy_thread), SCENE(forgets_devices), SCENE(closes_without_unloading),
+    SCENE(static_objects_close_devices), SCENE(forgets_the_log), SCENE(logs_to_the_standard_error_of_its_start),
+    SCENE(forgets_groups), SCENE(static_objects_destroy_groups), SCENE(threads_outlive_the_engine), SCENE(forks),
+    SCENE(child_leaves_the_groups_of_its_parent), SCENE(exits_after_the_system_call_fork), SCENE(exits_beside_a_call),
+    SCENE(exits_beside_a_call_of_a_preloaded_engine), SCENE(unloads_at_exit),
 };
 
 static void find_engine(void) {

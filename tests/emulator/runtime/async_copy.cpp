@@ -48,9 +48,7 @@ void stage(Delivery &d) {
   d.from = static_cast<u8 *>(pages), d.staged_bytes = d.bytes;
 }
 
-void unstage(const Delivery &d) {
-  if (d.staged_bytes) munmap(const_cast<u8 *>(d.from), d.staged_bytes);
-}
+void unstage(const Delivery &d) { if (d.staged_bytes) munmap(const_cast<u8 *>(d.from), d.staged_bytes); }
 
 // Delivers, in order of issue, everything `due` selects. Element by element and
 // in place: an allocation or a memmove inside a fiber would look to

@@ -11,9 +11,7 @@ namespace {
 
 using Resolve = void (*)(Warp &, u32 lanes);
 
-template <class F> void for_lanes(u32 lanes, F f) {
-  for (; lanes; lanes &= lanes - 1) f(u32(__builtin_ctz(lanes)));
-}
+template <class F> void for_lanes(u32 lanes, F f) { for (; lanes; lanes &= lanes - 1) f(u32(__builtin_ctz(lanes))); }
 
 // c: bits 0-4 the clamp, bits 8-12 the segment mask, as in the PTX manual.
 template <u32 mode> void shuffle(Warp &w, u32 lanes) {
@@ -58,9 +56,7 @@ u32 equal_lanes(const Warp &w, u32 lanes, u32 to) {
   return set;
 }
 
-void match_each(Warp &w, u32 lanes) {
-  for_lanes(lanes, [&](u32 lane) { w.out[lane] = equal_lanes(w, lanes, lane); });
-}
+void match_each(Warp &w, u32 lanes) { for_lanes(lanes, [&](u32 lane) { w.out[lane] = equal_lanes(w, lanes, lane); }); }
 
 void match_every(Warp &w, u32 lanes) {
   for_lanes(lanes, [&](u32 lane) {

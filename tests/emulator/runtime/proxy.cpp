@@ -29,9 +29,7 @@ bool differs(const Block &b, u32 first) {
   return false;
 }
 
-void take_over(Block &b, u32 first) {
-  for (u32 i = first; i < first + granule; i++) b.async_view.bytes[i] = b.view.shared[i];
-}
+void take_over(Block &b, u32 first) { for (u32 i = first; i < first + granule; i++) b.async_view.bytes[i] = b.view.shared[i]; }
 
 }  // namespace
 

@@ -63,8 +63,6 @@ std::vector<u32> take_room(const Grid &g) {
   return {};
 }
 
-void leave_room(const Grid &g, u32 multiprocessor) {
-  add(multiprocessors_of(g.limits)[multiprocessor], block_of(g), u32(-1));
-}
+void leave_room(const Grid &g, u32 multiprocessor) { add(multiprocessors_of(g.limits)[multiprocessor], block_of(g), u32(-1)); }
 
 }  // namespace emulator

@@ -273,9 +273,7 @@ class Confinement {
   explicit Confinement(Grid &g) : active_((g.confining_calls < 128 && is_sampled()) || must_confine()) {
     if (active_) g.confining_calls += 2 * take_away_from(g.limits.ordinal);
   }
-  ~Confinement() {
-    if (active_) give_back();
-  }
+  ~Confinement() { if (active_) give_back(); }
   Confinement(const Confinement &) = delete;
 
  private:
@@ -361,9 +359,7 @@ void end_lingering() {
   }
 }
 
-bool any_lets_start() {
-  return std::any_of(active.begin(), active.end(), [](const Grid *g) { return g->has_dependent; });
-}
+bool any_lets_start() { return std::any_of(active.begin(), active.end(), [](const Grid *g) { return g->has_dependent; }); }
 
 // Whether a thread can go on, apart from those that spin.
 bool any_can_go_on() {

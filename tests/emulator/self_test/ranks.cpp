@@ -27,9 +27,7 @@ struct Pads {
       OK(cuCtxSynchronize());
     }
   }
-  ~Pads() {
-    for (int r = 0; r < ranks.count; r++) unmap(ranks.flags[r], block), OK(cuMemRelease(handles[size_t(r)]));
-  }
+  ~Pads() { for (int r = 0; r < ranks.count; r++) unmap(ranks.flags[r], block), OK(cuMemRelease(handles[size_t(r)])); }
   static int device(int rank) { return rank % int(contexts.size()); }
   Ranks of(int rank) const {
     Ranks r = ranks;

@@ -487,9 +487,7 @@ static void test_host_functions() {
 
 // ---- what graphs keep ----
 
-static void await_end(const HostCall &call) {
-  while (!__atomic_load_n(&call.order, __ATOMIC_ACQUIRE)) usleep(100);
-}
+static void await_end(const HostCall &call) { while (!__atomic_load_n(&call.order, __ATOMIC_ACQUIRE)) usleep(100); }
 
 // A graph and what is made of it keep an object, and a launch does until it has ended.
 static void test_user_objects() {
