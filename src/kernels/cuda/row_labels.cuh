@@ -45,6 +45,7 @@ static __device__ __forceinline__ void load_labels(const LABEL *labels, int plac
 template <int COUNT, class LOOK>
 static __device__ __forceinline__ label_tally tally_labels(const quern_cross_entropy_problem &problem, int64_t first, int rows,
                                                            LOOK look) {
+    const int64_t ignore_index = problem.ignore_index, vocab = problem.global_vocab; /* once: a call reads them from memory */
     label_tally mine = {0, 0, INT32_MAX};
 #pragma unroll 1
     for (int place = threadIdx.x % 32; place < rows; place += COUNT * 32) {
@@ -56,11 +57,11 @@ static __device__ __forceinline__ label_tally tally_labels(const quern_cross_ent
         }
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
-            const bool is_row = place + j * 32 < rows, ignored = label[j] == problem.ignore_index;
-            const bool skipped = is_skipped(problem, label[j]);
-            mine.counted += is_row && !skipped;
+            const bool is_row = place + j * 32 < rows, ignored = label[j] == ignore_index;
+            const bool is_good = (uint64_t)label[j] < (uint64_t)vocab;
+            mine.counted += is_row && !ignored && is_good;
             mine.ignored += is_row && ignored;
-            mine.first_bad = is_row && skipped && !ignored ? min(mine.first_bad, place + j * 32) : mine.first_bad;
+            mine.first_bad = is_row && !ignored && !is_good ? min(mine.first_bad, place + j * 32) : mine.first_bad;
         }
         look(place, label);
     }

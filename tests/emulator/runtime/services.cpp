@@ -13,7 +13,7 @@ char fence_tag;
 void service_yield(Thread &thread, const u8 *polled, u32 line) {
   FiberThread &t = fiber_thread(thread);
   check_alias_proxy(t, polled, line);
-  t.looks++;
+  t.looks++, statistics.looks++;
   statistics.waits += t.last_polled == polled && t.last_spin_line == line && t.effects == t.effects_seen;
   wait(t, State::spinning, line, polled);
 }
