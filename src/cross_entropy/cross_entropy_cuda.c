@@ -1,7 +1,7 @@
 /*
  * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        rows by warps, blocks or clusters that take them in turns, count the labels and sum not too many losses;
+ *   rows                        rows by warps, blocks or clusters that take them in turns, count the labels and sum few losses;
  *                               with all options longer rows, enough for all multiprocessors: a block for each
  *   stats, combine, gradient    fewer long rows: a block for each part of each row
  *   columns, log_probs          before and after these, if lists of columns are wanted

@@ -36,7 +36,7 @@ enum { QUERN_MOST_WARPS_OF_ROWS = 8 };
  */
 struct quern_rows_progress {
     double of_warp[QUERN_MOST_WARPS_OF_ROWS];  /* sums of losses, of the block that ends last */
-    uint64_t infinite_rows;            /* for the report, whose own number may be that of an earlier call until the last block ends */
+    uint64_t infinite_rows;            /* for the report, which the last block writes */
     uint32_t finished;                 /* blocks that have ended their rows */
     uint32_t unused;
 };
@@ -119,9 +119,9 @@ enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4, QUERN_
 enum { QUERN_SHORT_ROWS_THREADS = 32, QUERN_SHORT_ROWS = 4 };
 
 /*
- * A warp of a GPU sums the losses, or the class weights of the labels, of a chunk of so many rows at a time, and then the chunks are
- * added in order: the sums depend on the number of rows only.  The last block of a grid of rows sums losses of at most two chunks a
- * warp, in some microseconds; for more rows a launch of its own is faster.
+ * A warp of a GPU sums the losses, or the class weights of the labels, of a chunk of so many rows at a time, and then the chunks
+ * are added in order: the sums depend on the number of rows only.  The last block of a grid of rows sums losses of at most two
+ * chunks a warp, in some microseconds; for more rows a launch of its own is faster.
  */
 enum { QUERN_ROWS_OF_CHUNK = 1024, QUERN_MOST_CHUNKS_OF_WARP = 2 };
 

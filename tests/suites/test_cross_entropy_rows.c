@@ -63,8 +63,8 @@ TEST_EDIT(cross_entropy_rows, nothing_but_bad_labels) {
 }
 
 /*
- * So many rows that warps share the losses, each 1024 rows at a time, and one row more than the blocks that take the rows sum.  The last
- * labels are bad.
+ * So many rows that warps share the losses, each 1024 rows at a time, and one row more than the blocks that take the rows sum.
+ * The last labels are bad.
  */
 static void spoil_last_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     for (int64_t r = c->rows - 3; r < c->rows; r++) cross_entropy_set_label(c, inputs, r, c->vocab);
@@ -92,8 +92,8 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, labels_and_losses_of_several_warps) 
 }
 
 /*
- * The blocks of rows share the labels in slices of 512, whose numbers a warp gathers 256 at a time.  Bad labels are in the first and the
- * last of them, or in the last row alone.
+ * The blocks of rows share the labels in slices of 512, whose numbers a warp gathers 256 at a time.  Bad labels are in the first
+ * and the last of them, or in the last row alone.
  */
 static void spoil_last_label(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     cross_entropy_set_label(c, inputs, c->rows - 1, c->vocab);
@@ -112,8 +112,8 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, labels_of_many_slices) {
 }
 
 /*
- * On the emulator the blocks of this order begin while others still count labels, and are interrupted where their threads meet.  A block
- * that takes what it finds has another divisor than the mean's, and a loss that is summed too early lacks rows.
+ * On the emulator the blocks of this order begin while others still count labels, and are interrupted where their threads meet.  A
+ * block that takes what it finds has another divisor than the mean's, and a loss that is summed too early lacks rows.
  */
 static void check_side_by_side(const struct test_device *device, const struct quern_kernel *row) {
     if (!serves_call(row)) return;

@@ -117,8 +117,8 @@ Test(launches, whole_rows) {
 }
 
 /*
- * All blocks count labels, and none waits for another one's: its first sums do not, and a label that is missing behind them is counted
- * once more.  On the emulator the blocks of this order take turns at random places.
+ * All blocks count labels, and none waits for another one's: its first sums do not, and a label that is missing behind them is
+ * counted once more.  On the emulator the blocks of this order take turns at random places.
  */
 static void check_no_waits(const struct test_device *device, const struct quern_kernel *row) {
     if (!row->cuda.elements || row->key.cross_entropy.full) return;
@@ -139,15 +139,15 @@ Test(launches, no_block_waits_for_another) {
 }
 
 /*
- * Each slice of 512 labels is counted before the blocks that have it end their rows: without a gradient only the block that ends last looks
- * at the words, and finds all of them at once.
+ * Each slice of 512 labels is counted before the blocks that have it end their rows: without a gradient only the block that ends
+ * last looks at the words, and finds all of them at once.
  */
 static void check_slices(const struct test_device *device, const struct quern_kernel *row) {
     if (!row->cuda.elements || row->key.cross_entropy.full) return;
     static const int64_t counts[] = {1, 512, 513, 3000};
     for (size_t i = 0; i < COUNT(counts); i++) {
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = counts[i], .vocab = 1,
-                                                         .placement = NO_GRAD,
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits,
+                                                         .rows = counts[i], .vocab = 1, .placement = NO_GRAD,
                                                          .reduction = i % 2 ? QUERN_REDUCTION_MEAN : QUERN_REDUCTION_NONE);
         const long long before = cuda_looks(), slices = divide_up(c.rows, 512);
         launched_by(device, &c);
@@ -161,9 +161,9 @@ Test(launches, all_blocks_count_labels) {
 }
 
 /*
- * Of so many rows that a warp would get a third chunk of 1024 losses, they are summed by a launch of its own, for a sum or a mean.  The
- * blocks of the rows count the labels, for a mean or a report, of any number of rows.  Full kernels never do either, nor does a call
- * without rows.
+ * Of so many rows that a warp would get a third chunk of 1024 losses, they are summed by a launch of its own, for a sum or a
+ * mean.  The blocks of the rows count the labels, for a mean or a report, of any number of rows.  Full kernels never do either,
+ * nor does a call without rows.
  */
 static void check_many_rows(const struct test_device *device, const struct quern_kernel *row) {
     if (row->key.cross_entropy.logits != QUERN_F32 || row->cuda.threads == 256) return;  /* so many warps take long */

@@ -698,8 +698,8 @@ static __device__ __forceinline__ quern_row_stats sum_portable_row(const quern_c
 }
 
 /*
- * Whether a row's sums neither read nor write what other launches of the call do.  Then the block waits for the launch before it, which
- * counts the labels, behind them.
+ * Whether a row's sums neither read nor write what other launches of the call do.  Then the block waits for the launch before it,
+ * which counts the labels, behind them.
  */
 static __device__ __forceinline__ bool sums_alone(const quern_cross_entropy_problem &problem) {
     return problem.portable_bits != QUERN_PORTABLE_GRADIENT && !problem.nodes;

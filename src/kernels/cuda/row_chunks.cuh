@@ -30,7 +30,7 @@ static __device__ __forceinline__ double label_weight(const quern_cross_entropy_
 static __device__ __forceinline__ quern_label_counts count_labels(const quern_cross_entropy_problem &problem, int64_t first) {
     const int rows = rows_of_chunk(problem, first);
     double weights = 0.0;
-    const label_tally tally = tally_labels<QUERN_LABELS_AT_ONCE>(problem, first, rows, [&](int place, const int64_t (&label)[QUERN_LABELS_AT_ONCE]) {
+    const auto weigh = [&](int place, const int64_t (&label)[QUERN_LABELS_AT_ONCE]) {
         double weight[QUERN_LABELS_AT_ONCE]; /* all are loaded before the first is added */
 #pragma unroll
         for (int j = 0; j < QUERN_LABELS_AT_ONCE; j++) {
@@ -41,7 +41,8 @@ static __device__ __forceinline__ quern_label_counts count_labels(const quern_cr
         for (int j = 0; j < QUERN_LABELS_AT_ONCE; j++) {
             weights += weight[j];
         }
-    });
+    };
+    const label_tally tally = tally_labels<QUERN_LABELS_AT_ONCE>(problem, first, rows, weigh);
     quern_label_counts all;
     all.counted = tally.counted;
     all.ignored = tally.ignored;

@@ -224,7 +224,8 @@ struct row_upstream {
         : loss(loss), log_prob(log_prob), entropy(entropy), inverse_temperature(inverse_temperature) {}
     /* divides: the mean's divisor can be read. */
     __device__ __forceinline__ row_upstream(const quern_cross_entropy_problem &problem, int64_t row, bool full, bool divides = true)
-        : loss(divides ? gradient_scale(problem, row) : whole_gradient_scale(problem, row)), log_prob(0.0f), entropy(0.0f), inverse_temperature(1.0f) {
+        : loss(divides ? gradient_scale(problem, row) : whole_gradient_scale(problem, row)), log_prob(0.0f), entropy(0.0f),
+          inverse_temperature(1.0f) {
         if (full) {
             inverse_temperature = inverse_temperature_of(problem, row);
             if (problem.grad_log_prob) {

@@ -183,9 +183,9 @@ static __device__ __forceinline__ float sum_held(const long_row &row, int groups
 
 /*
  * The sums of the row, the same in all threads.  The kept columns may still be on their way.  The held columns are the last, so
- * that the other loops have their registers.  groups: of the held columns; 0 if they are not held in the end.  pause: what the leader
- * has to do before the gradient and late; not at the end, where held columns have the registers.  It gives the row anew, lest what is
- * computed from it take registers meanwhile.
+ * that the other loops have their registers.  groups: of the held columns; 0 if they are not held in the end.  pause: what the
+ * leader has to do before the gradient and late; not at the end, where held columns have the registers.  It gives the row anew,
+ * lest what is computed from it take registers meanwhile.
  */
 template <class PAUSE>
 static __device__ __forceinline__ row_total sum_long_row(const long_row &before, held_vectors &held, int &groups, PAUSE pause) {

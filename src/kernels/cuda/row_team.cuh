@@ -176,8 +176,8 @@ static __device__ __forceinline__ row_total merge_shares(const share_sums *share
 }
 
 /*
- * The sums of the row, the same in all threads of all its blocks.  learn: what the leader has to do before the gradient and late; all
- * threads see what it has stored.
+ * The sums of the row, the same in all threads of all its blocks.  learn: what the leader has to do before the gradient and late;
+ * all threads see what it has stored.
  */
 template <class LEARN>
 static __device__ __forceinline__ row_total sum_row(uint32_t image, int columns, exchanges &made, LEARN learn) {
