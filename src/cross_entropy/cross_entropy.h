@@ -215,6 +215,9 @@ bool quern_cross_entropy_keeps_rows(const struct quern_kernel *kernel);
  */
 bool quern_cross_entropy_serves_call(const struct quern_kernel *kernel);
 
+/* The bytes of struct quern_rows_progress with the words of so many labels. */
+size_t quern_cross_entropy_progress_bytes(int64_t rows);
+
 /* ---- cross_entropy_show.c: what calls of cross-entropy show of their tensors to those who look: see runtime/look.h ---- */
 
 extern const struct quern_view quern_cross_entropy_views[QUERN_STEPS];  /* of a struct quern_cross_entropy_call */

@@ -21,6 +21,7 @@ struct memory {
     quern_cross_entropy_report report;
     double divisor;
     struct quern_rows_progress progress;
+    uint32_t of_slice;
     int32_t labels[ROWS];
     float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss, upstream[ROWS];
     int64_t top_ids[ROWS * COLUMNS], given_ids[ROWS * COLUMNS];
@@ -148,6 +149,7 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
     }
     if (stage != QUERN_STAGE_LABELS && !quern_cross_entropy_serves_call(kernel)) memory->divisor = COUNTED;
     memory->progress = (struct quern_rows_progress){0};
+    memory->of_slice = 0;
 }
 
 /* A member of the memory, as a pointer on the device. */

@@ -1,7 +1,7 @@
 /*
  * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        rows by warps, blocks or clusters that take them in turns, count the labels and sum the losses;
+ *   rows                        rows by warps, blocks or clusters that take them in turns, count the labels and sum few losses;
  *                               with all options longer rows, enough for all multiprocessors: a block for each
  *   stats, combine, gradient    fewer long rows: a block for each part of each row
  *   columns, log_probs          before and after these, if lists of columns are wanted
@@ -215,19 +215,29 @@ static quern_status plan_split(struct launches *launches, struct quern_cross_ent
     return status == QUERN_OK ? add_gradient(launches, call) : status;
 }
 
-/*
- * Whether the rows stage does what the labels and reduce stages do: it has all rows of the call, and they are few enough for one of
- * its blocks.
- */
-static quern_status does_all(struct quern_cross_entropy_call *call, bool *all) {
+/* What the rows stage does of the other stages, if it has all rows of the call. */
+struct further_work {
+    bool labels, losses;
+};
+
+/* All blocks count labels, of any number of rows.  One of them sums the losses, if these are few enough. */
+static quern_status find_further_work(struct quern_cross_entropy_call *call, struct further_work *work) {
     const struct quern_ready_kernel *rows;
-    *all = false;
+    *work = (struct further_work){false, false};
     if (call->tasks != QUERN_ALL_TASKS || !call->problem.rows) return QUERN_OK;
     quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
     if (status != QUERN_OK || !quern_cross_entropy_serves_call(rows->kernel)) return status;
     const int64_t warps = rows->kernel->cuda.threads / 32;
-    *all = call->problem.rows <= warps * QUERN_MOST_CHUNKS_OF_WARP * QUERN_ROWS_OF_CHUNK;
+    work->labels = true;
+    work->losses = call->problem.rows <= warps * QUERN_MOST_CHUNKS_OF_WARP * QUERN_ROWS_OF_CHUNK;
     return QUERN_OK;
+}
+
+/* Rows that need no labels stage. */
+static quern_status plan_alone(struct launches *launches, struct quern_cross_entropy_call *call, bool sums) {
+    if (counts_labels(call) || (sums && sums_losses(call))) call->problem.progress = call->progress;
+    const quern_status status = add_rows(launches, call);
+    return status == QUERN_OK && !sums ? add_reduce(launches, call) : status;
 }
 
 /* Whole rows with portable bits. */
@@ -240,12 +250,10 @@ static quern_status plan_portable(struct launches *launches, struct quern_cross_
 
 static quern_status plan_whole(struct launches *launches, struct quern_cross_entropy_call *call) {
     if (call->problem.portable_bits) return plan_portable(launches, call);
-    bool split, all;
-    quern_status status = does_all(call, &all);
-    if (status == QUERN_OK && all) {
-        if (counts_labels(call) || sums_losses(call)) call->problem.progress = call->progress;
-        return add_rows(launches, call);
-    }
+    bool split;
+    struct further_work work;
+    quern_status status = find_further_work(call, &work);
+    if (status == QUERN_OK && work.labels) return plan_alone(launches, call, work.losses);
     if (status == QUERN_OK) status = is_better_split(call, &split);
     if (status == QUERN_OK) status = add_labels(launches, call);
     if (status == QUERN_OK && (call->tasks & QUERN_RUN_ROWS))
@@ -331,12 +339,17 @@ static CUresult launch(const struct quern_cuda *cuda, const struct launch *launc
     return cuda->launch_extended(&config, ready->function, parameters, NULL);
 }
 
-/* Rows add to the count of infinite rows, before or after the labels are counted. */
+/*
+ * What the blocks of rows leave for each other, and no word of a slice of labels.  Otherwise rows add to the report's count of
+ * infinite rows, before or after the labels are counted.
+ */
 static CUresult set_counts(const struct quern_cuda *cuda, struct quern_cross_entropy_call *call) {
+    enum { SUMS = offsetof(struct quern_rows_progress, infinite_rows) };
     const struct quern_cross_entropy_problem *problem = &call->problem;
-    if (problem->progress)
-        return cuda->memory_set_async((CUdeviceptr)(uintptr_t)problem->progress, 0, offsetof(struct quern_rows_progress, of_warp),
-                                      call->stream);
+    if (problem->progress) {
+        const size_t bytes = quern_cross_entropy_progress_bytes(counts_labels(call) ? problem->rows : 0);
+        return cuda->memory_set_async((CUdeviceptr)(uintptr_t)problem->progress + SUMS, 0, bytes - SUMS, call->stream);
+    }
     if (!problem->report || !(call->tasks & QUERN_COUNT_LABELS)) return CUDA_SUCCESS;
     return cuda->memory_set_async((CUdeviceptr)(uintptr_t)&problem->report->infinite_rows, 0, sizeof problem->report->infinite_rows,
                                   call->stream);

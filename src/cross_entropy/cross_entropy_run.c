@@ -87,7 +87,7 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
     if (is_mean(args) && step != QUERN_STEP_STATS) layout.divisor = set_aside(&layout, sizeof(double));
     if (is_reduced(step, args)) layout.row_loss = set_aside(&layout, sizeof(float) * rows);
     if (device->kind == QUERN_CUDA && step == QUERN_STEP_WHOLE && rows)
-        layout.progress = set_aside(&layout, sizeof(struct quern_rows_progress));
+        layout.progress = set_aside(&layout, quern_cross_entropy_progress_bytes(args->rows));
     if (step != QUERN_STEP_GRADIENT) layout.stats = set_aside(&layout, sizeof(quern_row_stats) * rows);
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
     if (device->kind == QUERN_CPU && step == QUERN_STEP_STATS && quern_cross_entropy_has_nodes(args))

@@ -22,3 +22,8 @@ bool quern_cross_entropy_keeps_rows(const struct quern_kernel *kernel) {
 bool quern_cross_entropy_serves_call(const struct quern_kernel *kernel) {
     return kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS && kernel->cuda.elements && !kernel->key.cross_entropy.full;
 }
+
+size_t quern_cross_entropy_progress_bytes(int64_t rows) {
+    const size_t slices = (size_t)quern_divide_up(rows, QUERN_ROWS_OF_SLICE);
+    return sizeof(struct quern_rows_progress) + sizeof(uint32_t) * slices;
+}

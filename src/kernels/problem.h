@@ -31,15 +31,14 @@ struct quern_label_counts {
 enum { QUERN_MOST_WARPS_OF_ROWS = 8 };
 
 /*
- * How far the blocks of a GPU grid are that counts the labels and sums the losses beside its rows.  In the workspace; the host sets
- * the three numbers to 0 before the launch.
+ * What the blocks of a GPU grid of rows leave for each other to count the labels and sum the losses beside the rows.  In the
+ * workspace; a word for each slice of labels is behind it (row_labels.cuh).  The host sets all but the sums to 0 before the launch.
  */
 struct quern_rows_progress {
-    uint32_t begun;                    /* blocks: the first one counts the labels */
-    uint32_t counted;                  /* 1: the divisor and the report can be read */
-    uint32_t finished;                 /* blocks that have written their losses: the last one sums all of them */
+    double of_warp[QUERN_MOST_WARPS_OF_ROWS];  /* sums of losses, of the block that ends last */
+    uint64_t infinite_rows;            /* for the report, which the last block writes */
+    uint32_t finished;                 /* blocks that have ended their rows */
     uint32_t unused;
-    struct quern_label_counts of_warp[QUERN_MOST_WARPS_OF_ROWS];  /* of that block, or sums of losses */
 };
 
 struct quern_cross_entropy_problem {
@@ -120,11 +119,14 @@ enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4, QUERN_
 enum { QUERN_SHORT_ROWS_THREADS = 32, QUERN_SHORT_ROWS = 4 };
 
 /*
- * A warp of a GPU counts the labels, or sums the losses, of a chunk of so many rows at a time, and then the chunks are added in
- * order: the sums depend on the number of rows only.  A block that does it beside its rows takes at most two chunks a warp, in some
- * microseconds; for more rows a launch of its own is faster.
+ * A warp of a GPU sums the losses, or the class weights of the labels, of a chunk of so many rows at a time, and then the chunks
+ * are added in order: the sums depend on the number of rows only.  The last block of a grid of rows sums losses of at most two
+ * chunks a warp, in some microseconds; for more rows a launch of its own is faster.
  */
 enum { QUERN_ROWS_OF_CHUNK = 1024, QUERN_MOST_CHUNKS_OF_WARP = 2 };
+
+/* A warp of a grid of rows counts the labels of so many rows at once: each lane loads 16 before it looks at the first. */
+enum { QUERN_LABELS_AT_ONCE = 16, QUERN_ROWS_OF_SLICE = 32 * QUERN_LABELS_AT_ONCE };
 
 /* ---- Adam ---- */
 

@@ -195,6 +195,18 @@ API unsigned long long quern_emulator_reductions() {
   return statistics.reductions;
 }
 
+// The ordered loads that threads have executed.
+API unsigned long long quern_emulator_looks() {
+  std::lock_guard<Door> lock(driver().door);
+  return statistics.looks;
+}
+
+// The looks of threads at the word that they have looked at just before, without a store of their own between.
+API unsigned long long quern_emulator_waits() {
+  std::lock_guard<Door> lock(driver().door);
+  return statistics.waits;
+}
+
 // The streams of a priority that exist, default streams apart.
 API long quern_emulator_streams(int priority) {
   std::lock_guard<Door> lock(driver().door);

@@ -15,6 +15,8 @@ struct emulator_statistics {
 static void (*emulator_statistics)(struct emulator_statistics *statistics);
 static unsigned long long (*emulator_early_launches)(void);
 static unsigned long long (*emulator_reductions)(void);
+static unsigned long long (*emulator_looks)(void);
+static unsigned long long (*emulator_waits)(void);
 static long (*emulator_bindings)(void);
 static void (*emulator_fail_call)(long number, int error);
 static long (*emulator_calls)(const char **failed);
@@ -65,6 +67,8 @@ static void open_driver(void) {
     find_if_there(library, "quern_emulator_statistics", &emulator_statistics);
     find_if_there(library, "quern_emulator_early_launches", &emulator_early_launches);
     find_if_there(library, "quern_emulator_reductions", &emulator_reductions);
+    find_if_there(library, "quern_emulator_looks", &emulator_looks);
+    find_if_there(library, "quern_emulator_waits", &emulator_waits);
     find_if_there(library, "quern_emulator_bindings", &emulator_bindings);
     find_if_there(library, "quern_emulator_fail_call", &emulator_fail_call);
     find_if_there(library, "quern_emulator_calls", &emulator_calls);
@@ -101,6 +105,16 @@ long long cuda_early_launches(void) {
 long long cuda_reductions(void) {
     cuda();
     return emulator_reductions ? (long long)emulator_reductions() : -1;
+}
+
+long long cuda_looks(void) {
+    cuda();
+    return emulator_looks ? (long long)emulator_looks() : -1;
+}
+
+long long cuda_waits(void) {
+    cuda();
+    return emulator_waits ? (long long)emulator_waits() : -1;
 }
 
 long cuda_bindings(void) {

@@ -53,6 +53,10 @@ long long cuda_early_launches(void);
 /* The multimem.ld_reduce instructions that threads have executed, likewise. */
 long long cuda_reductions(void);
 
+/* The ordered loads of threads, and those of the word that the thread has looked at just before: it waits for others.  Likewise. */
+long long cuda_looks(void);
+long long cuda_waits(void);
+
 /* The memory that this process has bound to multicast objects and not unbound, likewise. */
 long cuda_bindings(void);
 

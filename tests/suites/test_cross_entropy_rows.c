@@ -63,8 +63,8 @@ TEST_EDIT(cross_entropy_rows, nothing_but_bad_labels) {
 }
 
 /*
- * So many rows that warps share the labels and the losses, each 1024 rows at a time, and one row more than the blocks that take the
- * rows do both for.  The last labels are bad.
+ * So many rows that warps share the losses, each 1024 rows at a time, and one row more than the blocks that take the rows sum.
+ * The last labels are bad.
  */
 static void spoil_last_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     for (int64_t r = c->rows - 3; r < c->rows; r++) cross_entropy_set_label(c, inputs, r, c->vocab);
@@ -92,8 +92,28 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, labels_and_losses_of_several_warps) 
 }
 
 /*
- * On the emulator the blocks of this order begin while the first one still counts the labels, and are interrupted where their
- * threads meet.  A block that does not wait finds another divisor than the mean's, and a loss that is summed too early lacks rows.
+ * The blocks of rows share the labels in slices of 512, whose numbers a warp gathers 256 at a time.  Bad labels are in the first
+ * and the last of them, or in the last row alone.
+ */
+static void spoil_last_label(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    cross_entropy_set_label(c, inputs, c->rows - 1, c->vocab);
+}
+
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, labels_of_many_slices) {
+    static const int64_t counts[] = {511, 512, 513, 5 * 512, 256 * 512 + 1};
+    if (!serves_call(row)) return;
+    const bool is_short = row->cuda.threads == 32 && row->key.cross_entropy.logits == QUERN_F32;
+    for (size_t i = 0; i < COUNT(counts) - !is_short; i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = counts[i], .vocab = 1, .ignored_every = 5,
+            .reduction = QUERN_REDUCTION_MEAN, .labels_dtype = i % 2 ? QUERN_INT64 : QUERN_INT32);
+        cross_entropy_check_edited(device, &c, i % 2 ? spoil_last_label : spoil_labels_from_the_middle);
+    }
+}
+
+/*
+ * On the emulator the blocks of this order begin while others still count labels, and are interrupted where their threads meet.  A
+ * block that takes what it finds has another divisor than the mean's, and a loss that is summed too early lacks rows.
  */
 static void check_side_by_side(const struct test_device *device, const struct quern_kernel *row) {
     if (!serves_call(row)) return;

@@ -115,8 +115,53 @@ Test(launches, whole_rows) {
 }
 
 /*
- * Of so many rows that a warp would get a third chunk of 1024 labels or losses, each is counted or summed by a launch of its own:
- * labels for a mean or a report, losses for a sum or a mean.  Full kernels never do both, nor does a call without rows.
+ * All blocks count labels, and none waits for another one's: its first sums do not, and a label that is missing behind them is
+ * counted once more.  On the emulator the blocks of this order take turns at random places.
+ */
+static void check_no_waits(const struct test_device *device, const struct quern_kernel *row) {
+    if (!row->cuda.elements || row->key.cross_entropy.full) return;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 40, .vocab = 33,
+                                                         .ignored_every = 4, .reduction = (quern_reduction)(2 * seed % 3),
+                                                         .seed = seed);
+        const long long before = cuda_waits();
+        launched_by(device, &c);
+        check(cuda_waits() == before, "%s: threads have waited %lld times: %s", row->name, cuda_waits() - before,
+              cross_entropy_describe(&c));
+    }
+}
+
+Test(launches, no_block_waits_for_another) {
+    setenv("QUERN_EMULATOR_ORDER", "random:7", 1);
+    for_each_cross_entropy_row(check_no_waits);
+}
+
+/*
+ * Each slice of 512 labels is counted before the blocks that have it end their rows: without a gradient only the block that ends
+ * last looks at the words, and finds all of them at once.
+ */
+static void check_slices(const struct test_device *device, const struct quern_kernel *row) {
+    if (!row->cuda.elements || row->key.cross_entropy.full) return;
+    static const int64_t counts[] = {1, 512, 513, 3000};
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits,
+                                                         .rows = counts[i], .vocab = 1, .placement = NO_GRAD,
+                                                         .reduction = i % 2 ? QUERN_REDUCTION_MEAN : QUERN_REDUCTION_NONE);
+        const long long before = cuda_looks(), slices = divide_up(c.rows, 512);
+        launched_by(device, &c);
+        check(cuda_looks() - before == slices, "%s: %lld looks at %lld words: %s", row->name, cuda_looks() - before, slices,
+              cross_entropy_describe(&c));
+    }
+}
+
+Test(launches, all_blocks_count_labels) {
+    for_each_cross_entropy_row(check_slices);
+}
+
+/*
+ * Of so many rows that a warp would get a third chunk of 1024 losses, they are summed by a launch of its own, for a sum or a
+ * mean.  The blocks of the rows count the labels, for a mean or a report, of any number of rows.  Full kernels never do either,
+ * nor does a call without rows.
  */
 static void check_many_rows(const struct test_device *device, const struct quern_kernel *row) {
     if (row->key.cross_entropy.logits != QUERN_F32 || row->cuda.threads == 256) return;  /* so many warps take long */
@@ -128,7 +173,7 @@ static void check_many_rows(const struct test_device *device, const struct quern
                                                          .reduction = (quern_reduction)(2 - i % 3),
                                                          .softcap = row->key.cross_entropy.full ? 20 : 0);
         const bool counts = c.reduction == QUERN_REDUCTION_MEAN || !c.no_report, sums = c.reduction;
-        const int further = c.rows > most ? counts + sums : 0;
+        const int further = serves_call ? c.rows > most && sums : counts + sums;
         const long long launches = launched_by(device, &c).launches, expected = (c.rows > 0) + (c.rows ? further : counts + sums);
         check(launches == expected, "%s: %lld launches, not %lld: %s", row->name, launches, expected, cross_entropy_describe(&c));
     }

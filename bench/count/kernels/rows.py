@@ -25,7 +25,14 @@ FP64 = r"D(FMA|ADD|MUL)"  # in the loss
 NO_ZEROS = {r"STG\.E\.EF\.128": -20, r"STG\.E\.64": -20}  # of padding and skipped rows, and of stats
 _INSIDE = ("rows",)
 
+# How a block learns the mean's divisor, once: it gathers what all have counted, and counts what is missing.
+LABELS = (
+    Shape("labels", has=("LOP3",), lacks=("MUFU", "LD", "ST", "SHFL", "BAR", "F"), inside=_INSIDE, holds=True),
+    Shape("missing labels", inside=("labels", "missing labels")),
+)
+
 SHAPES = (
+    *LABELS,
     Shape("rows", has=("BAR", "SHFL"), inside=("",), holds=True),
     Shape("before the rows", has=(f"UBLKCP|{COPY}",), lacks=("BAR",), inside=("",)),
     Shape("one lane", has=("UBLKCP",), inside=_INSIDE),  # of those that have a copy to issue: once

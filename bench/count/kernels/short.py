@@ -12,13 +12,14 @@ from gen.operations.cross_entropy import SHORT_ROWS
 from gen.spec import DTYPES
 
 from ..describe import Item, Role, Shape, Way
-from .rows import COPY, EXPONENTIAL, FP64, NO_ZEROS, SHIFTED
+from .rows import COPY, EXPONENTIAL, FP64, LABELS, NO_ZEROS, SHIFTED
 
 BATCH = 4  # vectors of a lane: row_image.cuh
 EDGE = r"LDS\.U16|STG\.E\.U16|LDG\.E\.U16"  # columns that fill no vector of 16-bit logits
 _INSIDE = ("rows",)
 
 SHAPES = (
+    *LABELS,
     Shape("rows", has=("SHFL", "VOTE"), inside=("",), holds=True),
     Shape("before the rows", has=(COPY,), lacks=("SHFL",), inside=("",)),
     Shape("copy", has=(COPY,), inside=_INSIDE),

@@ -12,7 +12,7 @@ from gen.operations.cross_entropy import ROOM_BYTES, TEAM_BYTES
 from gen.spec import DTYPES
 
 from ..describe import Item, Role, Shape, Way
-from .rows import COPY, EXPONENTIAL, FP64, NARROW, NO_ZEROS
+from .rows import COPY, EXPONENTIAL, FP64, LABELS, NARROW, NO_ZEROS
 
 FROM_GLOBAL = r"LDG"
 HELD = r"LDG\.E\.EF"  # a vector that registers will hold, ...
@@ -23,6 +23,7 @@ LABEL = r"LOP3"  # hides the label in a vector: rare
 _INSIDE = ("rows",)
 
 SHAPES = (
+    *LABELS,
     Shape("rows", has=("BAR", "SHFL"), inside=("",), holds=True),
     Shape("before the rows", has=(COPY,), lacks=("BAR", EXPONENTIAL), inside=("",)),
     Shape("copy", has=(COPY,), lacks=(EXPONENTIAL,), inside=_INSIDE),

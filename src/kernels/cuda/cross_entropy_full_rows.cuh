@@ -13,9 +13,25 @@
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_FULL_ROWS_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_FULL_ROWS_CUH
 
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/row_full_gradient.cuh"
 #include "kernels/cuda/row_full_results.cuh"
 #include "kernels/cuda/row_turns.cuh"
+
+/* The launch before this one counts the labels.  A block waits for it behind the sums of its first row. */
+struct late_join {
+    /* The row of a block's first turn.  No register is spent on it. */
+    static __device__ __forceinline__ bool is_first(int64_t row) { return row * blocks_of_cluster() < gridDim.x; }
+
+    /* By all threads, before the first write; divides the first row's scale. */
+    static __device__ __forceinline__ float join(const quern_cross_entropy_problem &problem, int64_t row, float scale) {
+        if (!is_first(row)) {
+            return scale;
+        }
+        join_launches();
+        return divided_gradient_scale(problem, scale);
+    }
+};
 
 struct full_rows {
     enum { SERVES_CALL = false };
@@ -29,7 +45,8 @@ struct full_rows {
     static __device__ __forceinline__ void prepare(const quern_cross_entropy_problem &problem, const row_share &share, int64_t row,
                                                    int64_t label, bool skipped, bool skips_next, uint32_t parity) {
         const bool leads = threadIdx.x == 0, is_here = !skipped && (uint64_t)label < (uint64_t)share.columns;
-        const row_upstream upstream = skipped ? row_upstream(0.0f, 0.0f, 0.0f, 1.0f) : row_upstream(problem, row, true);
+        const row_upstream upstream = skipped ? row_upstream(0.0f, 0.0f, 0.0f, 1.0f)
+                                              : row_upstream(problem, row, true, !late_join::is_first(row));
         const float weight = problem.class_weights && !skipped ? problem.class_weights[label_of(problem, row)] : 1.0f;
         float own = -INFINITY_F32;
         if (!skipped) {
@@ -69,6 +86,7 @@ struct full_rows {
         wait_ready(parity);
         const int label = team().label_column;
         if (label == LABEL_SKIPPED) {
+            late_join::join(problem, row, 0.0f);
             if (problem.grad && !(kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD)) {
                 store_row_padding(problem, columns, grad);
                 store_zero_columns(grad, share.columns);
@@ -78,11 +96,12 @@ struct full_rows {
         summed_share summed = {share.image(), share.columns, (int)columns.first, label, true,
                                full_team().inverse_temperature};
         const full_total total = sum_full_row(problem, summed, made);
+        const float scale = late_join::join(problem, row, team().grad_scale);
         if (threadIdx.x == 0) {
             full_team().result = total;
         }
         if (problem.grad) {
-            const row_upstream upstream(team().grad_scale, full_team().log_prob_scale, full_team().entropy_scale,
+            const row_upstream upstream(scale, full_team().log_prob_scale, full_team().entropy_scale,
                                         summed.inverse_temperature);
             const full_factors factors(problem, total, full_team().label_weight, upstream);
             if (threadIdx.x == 0) {

@@ -697,12 +697,23 @@ static __device__ __forceinline__ quern_row_stats sum_portable_row(const quern_c
     return stats;
 }
 
+/*
+ * Whether a row's sums neither read nor write what other launches of the call do.  Then the block waits for the launch before it,
+ * which counts the labels, behind them.
+ */
+static __device__ __forceinline__ bool sums_alone(const quern_cross_entropy_problem &problem) {
+    return problem.portable_bits != QUERN_PORTABLE_GRADIENT && !problem.nodes;
+}
+
 /* The row's stats or results, or none if its stats are given; sets what the gradient needs.  By all threads. */
 template <class T>
 static __device__ __forceinline__ void take_portable_row(const quern_cross_entropy_problem &problem, int64_t number,
                                                          const portable_row<T> &row, portable_block &block) {
     const bool has_stats = problem.portable_bits == QUERN_PORTABLE_GRADIENT;
     const quern_row_stats stats = has_stats ? problem.stats[number] : sum_portable_row(problem, number, row, block);
+    if (sums_alone(problem)) {
+        join_launches();
+    }
     if (threadIdx.x != 0) {
         return;
     }
@@ -722,12 +733,15 @@ static __device__ __forceinline__ void take_portable_row(const quern_cross_entro
 template <class T> static __device__ __forceinline__ void run_portable(const quern_cross_entropy_problem &problem) {
     __shared__ portable_block block;
     const int64_t number = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;
-    join_launches();
+    const int64_t label = number < problem.rows ? label_of(problem, number) : problem.ignore_index;
+    const bool skipped = is_skipped(problem, label);
+    if (skipped || !sums_alone(problem)) {
+        join_launches();
+    }
     if (number >= problem.rows) {
         return;
     }
-    const int64_t label = label_of(problem, number);
-    if (is_skipped(problem, label)) {
+    if (skipped) {
         skip_portable_row<T>(problem, number);
         return;
     }

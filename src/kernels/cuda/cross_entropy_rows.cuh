@@ -21,7 +21,7 @@
 static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_problem &problem, const row_share &share, int64_t row,
                                                    int64_t label, bool skipped, bool skips_next, uint32_t parity) {
     const bool leads = threadIdx.x == 0;
-    const float scale = problem.grad && !skipped ? gradient_scale(problem, row) : 0.0f;
+    const float scale = problem.grad && !skipped ? team().divisor.divide(whole_gradient_scale(problem, row)) : 0.0f;
     float own = -INFINITY_F32, origin = 0.0f;
     if (!skipped) {
         if (QUERN_CLUSTERS) {
@@ -70,7 +70,7 @@ static __device__ __forceinline__ row_end take_row(const quern_cross_entropy_pro
         }
         return end;
     }
-    end.total = sum_row(share.image(), share.columns, made);
+    end.total = sum_row(share.image(), share.columns, made, [&] { learn_divisor<8>(problem); });
     if (problem.grad) {
         const gradient_factors factors(end.total, team().grad_scale, problem.z_loss);
         store_row_padding(problem, columns, grad);
@@ -101,7 +101,9 @@ struct plain_rows {
     typedef row_end end;
     enum { SERVES_CALL = true };
 
-    static __device__ __forceinline__ void begin(const quern_cross_entropy_problem &, const row_columns &) {}
+    static __device__ __forceinline__ void begin(const quern_cross_entropy_problem &problem, const row_columns &) {
+        expect_divisor(problem);
+    }
     template <class... ARGUMENTS> static __device__ __forceinline__ void prepare(const ARGUMENTS &...arguments) {
         prepare_row(arguments...);
     }

@@ -97,13 +97,14 @@ struct short_row_end {
 
 /* The sums and the gradient.  label: what label_column gave. */
 static __device__ __forceinline__ short_row_end take_short_row(const quern_cross_entropy_problem &problem, int64_t row, int label,
-                                                               char *grad) {
+                                                               char *grad, mean_divisor &divisor) {
     const bool is_row = label >= 0;
-    const float scale = problem.grad && is_row ? gradient_scale(problem, row) : 0.0f;
+    float scale = problem.grad && is_row ? divisor.divide(whole_gradient_scale(problem, row)) : 0.0f;
     const row_copy copy = copy_of(problem, row);
     wait_for_copies();
     short_row_end end;
     end.total = sum_short_row(copy, take_label_out(copy, label), is_row);
+    divisor.learn<8>(problem, scale);
     const gradient_factors factors(end.total, scale, problem.z_loss);
     end.label_gradient = factors.label;
     if (problem.grad && is_row) {
@@ -140,12 +141,13 @@ static __device__ __forceinline__ void run_short_rows(const quern_cross_entropy_
         copy_of(problem, row).start();
     }
     begin_rows_of_call<QUERN_SHORT_ROWS_THREADS>(problem);
+    mean_divisor divisor(problem);
     while (__any_sync(0xffffffffu, label != ROW_MISSING)) {
         turn += gridDim.x;
         const int64_t next = row_of_turn(turn);
         const int next_label = label_column(problem, next); /* long before it is needed */
         char *grad = (char *)problem.grad + row * problem.grad_stride * element::bytes;
-        const short_row_end end = take_short_row(problem, row, label, grad);
+        const short_row_end end = take_short_row(problem, row, label, grad, divisor);
         __syncwarp(); /* all lanes have read the image and written the gradient */
         if (next_label >= 0) {
             copy_of(problem, next).start();

@@ -6,7 +6,8 @@
  *   cross_entropy_labels   counts the rows by their labels, for the mean and the report; one block
  *   cross_entropy_reduce   sums the rows' losses in an order that depends only on their number; one block
  *
- * Of not too many whole rows the rows stage does the last two itself (row_progress.cuh).
+ * For whole rows without options the rows stage does the second one itself, and for not too many of them the last one
+ * (row_progress.cuh).
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
@@ -64,7 +65,7 @@ template <int THREADS> static __device__ __forceinline__ void run_combine(const 
 template <int THREADS> static __device__ __forceinline__ void run_labels(const quern_cross_entropy_problem problem) {
     __shared__ quern_label_counts of_warp[THREADS / 32];
     join_launches();
-    const quern_label_counts all = count_all_labels<THREADS, true>(problem, of_warp);
+    const quern_label_counts all = count_all_labels<THREADS>(problem, of_warp);
     if (threadIdx.x == 0) {
         store_label_counts(problem, all);
     }

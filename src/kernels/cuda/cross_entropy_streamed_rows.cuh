@@ -43,7 +43,7 @@ static __device__ __forceinline__ void prepare_long_row(const quern_cross_entrop
     const int64_t label = label_of(problem, number), next = number + step;
     const bool skipped = is_skipped(problem, label);
     const bool skips_next = next >= problem.rows || is_skipped(problem, label_of(problem, next));
-    const float scale = problem.grad && !skipped ? gradient_scale(problem, number) : 0.0f;
+    const float scale = problem.grad && !skipped ? team().divisor.divide(whole_gradient_scale(problem, number)) : 0.0f;
     float own = -INFINITY_F32, origin = 0.0f;
     if (!skipped) {
         own = element::widen(load_element<element>(row.logits, label));
@@ -84,12 +84,16 @@ static __device__ __forceinline__ void store_other_columns(const quern_cross_ent
 
 /* By all threads. */
 static __device__ __forceinline__ void take_long_row(const quern_cross_entropy_problem &problem, int64_t number) {
-    const long_row row = row_of(problem, number);
     held_vectors vectors;
     int groups;
-    const row_total total = sum_long_row(row, team().label_column, vectors, groups);
+    const row_total total = sum_long_row(row_of(problem, number), vectors, groups, [&] {
+        learn_divisor<1>(problem);
+        number = computed_anew(number);
+        return row_of(problem, number);
+    });
     const gradient_factors factors(total, team().grad_scale, problem.z_loss);
-    const held_columns held(row, groups, grad_of(problem, number));
+    number = computed_anew(number);
+    const held_columns held(row_of(problem, number), groups, grad_of(problem, number));
     if (problem.grad) {
         store_held_gradient(factors, vectors, held, grad_of(problem, number));
     }
@@ -122,6 +126,7 @@ static __device__ __forceinline__ void run_streamed_rows(const quern_cross_entro
         row_of(problem, number).kept_share().start_copy(false);
     }
     begin_rows_of_call<THREADS>(problem);
+    expect_divisor(problem);
     for (; number < problem.rows; number = computed_anew(number + gridDim.x)) {
         if (threadIdx.x < 32) {
             prepare_long_row(problem, row_of(problem, number), number, gridDim.x);

@@ -1,6 +1,6 @@
 /*
  * Memory accesses with acquire and release order between the threads of one GPU.  Included by system_memory.cuh, which says what
- * they order, and by row_progress.cuh.
+ * they order, and by row_labels.cuh.
  */
 #ifndef QUERN_DEVICE_DEVICE_MEMORY_CUH
 #define QUERN_DEVICE_DEVICE_MEMORY_CUH
@@ -14,16 +14,6 @@ static __device__ __forceinline__ void store_relaxed_device(uint32_t *address, u
 static __device__ __forceinline__ uint32_t load_relaxed_device(const uint32_t *address) {
     uint32_t value;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ void store_release_device(uint32_t *address, uint32_t value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
-}
-
-static __device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *address) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
     return value;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Sums over the rows of a call: the rows by their labels, and the losses.  Included by cross_entropy_stages.cuh and
- * row_progress.cuh.
+ * Sums over the rows of a call: the rows by their labels with class weights, and the losses.  Included by cross_entropy_stages.cuh
+ * and row_progress.cuh.
  *
  * A warp takes a chunk of QUERN_ROWS_OF_CHUNK rows, and the chunks are added in order.  So a result has the same bits for any
  * number of threads and whichever kernel computes it.
@@ -8,7 +8,7 @@
 #ifndef QUERN_DEVICE_ROW_CHUNKS_CUH
 #define QUERN_DEVICE_ROW_CHUNKS_CUH
 
-#include "kernels/cuda/row_stats.cuh"
+#include "kernels/cuda/row_labels.cuh"
 
 /* The rows of a chunk, which is full or the last one; 0: there is no such chunk. */
 static __device__ __forceinline__ int rows_of_chunk(const quern_cross_entropy_problem &problem, int64_t first) {
@@ -26,52 +26,29 @@ static __device__ __forceinline__ double label_weight(const quern_cross_entropy_
     return problem.class_weights ? problem.class_weights[label - problem.first_column] : 1.0;
 }
 
-static __device__ __forceinline__ int smallest_of_warp(int mine) {
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-        const int other = __shfl_xor_sync(0xffffffffu, mine, distance);
-        mine = other < mine ? other : mine;
-    }
-    return mine;
-}
-
-/* By a warp; the same in all lanes.  WEIGHED: the labels may have class weights. */
-template <bool WEIGHED>
+/* By a warp; the same in all lanes. */
 static __device__ __forceinline__ quern_label_counts count_labels(const quern_cross_entropy_problem &problem, int64_t first) {
-    enum { AT_ONCE = 4 };
     const int rows = rows_of_chunk(problem, first);
-    int counted = 0, ignored = 0, first_bad = QUERN_ROWS_OF_CHUNK;
     double weights = 0.0;
-#pragma unroll 1
-    for (int i = threadIdx.x % 32; i < rows; i += AT_ONCE * 32) {
-        int64_t label[AT_ONCE];
+    const auto weigh = [&](int place, const int64_t (&label)[QUERN_LABELS_AT_ONCE]) {
+        double weight[QUERN_LABELS_AT_ONCE]; /* all are loaded before the first is added */
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-            label[j] = i + j * 32 < rows ? label_of(problem, first + i + j * 32) : 0;
+        for (int j = 0; j < QUERN_LABELS_AT_ONCE; j++) {
+            const bool counts = problem.divisor && place + j * 32 < rows && !is_skipped(problem, label[j]);
+            weight[j] = counts ? label_weight(problem, first + place + j * 32, label[j]) : 0.0;
         }
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-            const int place = i + j * 32;
-            if (place >= rows) {
-                break;
-            }
-            if (label[j] == problem.ignore_index) {
-                ignored++;
-            } else if ((uint64_t)label[j] < (uint64_t)problem.global_vocab) {
-                counted++;
-                weights += WEIGHED && problem.divisor ? label_weight(problem, first + place, label[j]) : 0.0;
-            } else if (place < first_bad) {
-                first_bad = place;
-            }
+        for (int j = 0; j < QUERN_LABELS_AT_ONCE; j++) {
+            weights += weight[j];
         }
-    }
+    };
+    const label_tally tally = tally_labels<QUERN_LABELS_AT_ONCE>(problem, first, rows, weigh);
     quern_label_counts all;
-    all.counted = sum_of_warp(counted);
-    all.ignored = sum_of_warp(ignored);
-    all.weights = WEIGHED ? sum_of_warp(weights) : all.counted;
+    all.counted = tally.counted;
+    all.ignored = tally.ignored;
+    all.weights = sum_of_warp(weights);
     all.bad = rows - all.counted - all.ignored;
-    const int place = smallest_of_warp(first_bad);
-    all.first_bad = place < QUERN_ROWS_OF_CHUNK ? first + place : INT64_MAX;
+    all.first_bad = tally.first_bad < rows ? first + tally.first_bad : INT64_MAX;
     return all;
 }
 
@@ -81,20 +58,6 @@ static __device__ __forceinline__ void add_chunk(quern_label_counts &all, const 
     all.ignored += chunk.ignored;
     all.first_bad = all.bad ? all.first_bad : chunk.first_bad;
     all.bad += chunk.bad;
-}
-
-/* By one thread.  Infinite rows are counted when the rows are finished. */
-static __device__ __forceinline__ void store_label_counts(const quern_cross_entropy_problem &problem,
-                                                          const quern_label_counts &all) {
-    if (problem.divisor) {
-        problem.divisor[0] = all.weights;
-    }
-    if (problem.report) {
-        problem.report->counted_rows = all.counted;
-        problem.report->ignored_rows = all.ignored;
-        problem.report->bad_labels = all.bad;
-        problem.report->first_bad_row = all.bad ? all.first_bad : -1;
-    }
 }
 
 /* ---- losses ---- */
@@ -161,11 +124,11 @@ static __device__ __forceinline__ RESULT add_chunks(const quern_cross_entropy_pr
     return all;
 }
 
-template <int BLOCK, bool WEIGHED>
+template <int BLOCK>
 static __device__ __forceinline__ quern_label_counts count_all_labels(const quern_cross_entropy_problem &problem,
                                                                       quern_label_counts *of_warp) {
     const quern_label_counts none = {0.0, 0, 0, 0, INT64_MAX};
-    return add_chunks<BLOCK>(problem, of_warp, none, [&](int64_t first) { return count_labels<WEIGHED>(problem, first); });
+    return add_chunks<BLOCK>(problem, of_warp, none, [&](int64_t first) { return count_labels(problem, first); });
 }
 
 template <int BLOCK>

@@ -109,6 +109,13 @@ static __device__ __forceinline__ quern_row_stats stats_of(const row_total &tota
     return stats;
 }
 
+static __device__ __forceinline__ void count_infinite_row(const quern_cross_entropy_problem &problem) {
+    if (problem.report) {
+        void *const count = problem.progress ? (void *)&problem.progress->infinite_rows : &problem.report->infinite_rows;
+        atomicAdd((unsigned long long *)count, 1ull);
+    }
+}
+
 /* Writes what a row has beside its gradient; by one thread. */
 static __device__ __forceinline__ void write_results(const quern_cross_entropy_problem &problem, int64_t row,
                                                      const row_total &total) {
@@ -116,9 +123,7 @@ static __device__ __forceinline__ void write_results(const quern_cross_entropy_p
         problem.stats[row] = stats_of(total);
     }
     if (total.is_infinite()) {
-        if (problem.report) {
-            atomicAdd((unsigned long long *)&problem.report->infinite_rows, 1ull);
-        }
+        count_infinite_row(problem);
         write_outputs(problem, row, INFINITY_F32, -INFINITY_F32, -INFINITY_F32, 0.0f, -1);
         return;
     }

@@ -191,14 +191,22 @@ __device__ __forceinline__ void write_row_outputs(const quern_cross_entropy_prob
 
 /* ---- the gradient ---- */
 
-/* The factor that multiplies a row's gradient. */
-__device__ __forceinline__ float gradient_scale(const quern_cross_entropy_problem &problem, int64_t row) {
-    const float scale = problem.grad_scale * (problem.grad_loss ? problem.grad_loss[row * problem.grad_loss_stride] : 1.0f);
+/* The factor that multiplies a row's gradient, without the mean's divisor. */
+__device__ __forceinline__ float whole_gradient_scale(const quern_cross_entropy_problem &problem, int64_t row) {
+    return problem.grad_scale * (problem.grad_loss ? problem.grad_loss[row * problem.grad_loss_stride] : 1.0f);
+}
+
+/* The same divided by it. */
+__device__ __forceinline__ float divided_gradient_scale(const quern_cross_entropy_problem &problem, float scale) {
     if (!problem.divisor) {
         return scale;
     }
     const float divisor = (float)problem.divisor[0];
     return divisor != 0 ? __fdiv_rn(scale, divisor) : 0.0f;
+}
+
+__device__ __forceinline__ float gradient_scale(const quern_cross_entropy_problem &problem, int64_t row) {
+    return divided_gradient_scale(problem, whole_gradient_scale(problem, row));
 }
 
 /* What multiplies the logits of a row, after the softcap: NaN, which makes the row NaN, if it is not above 0 and finite. */
@@ -214,8 +222,10 @@ struct row_upstream {
 
     __device__ __forceinline__ row_upstream(float loss, float log_prob, float entropy, float inverse_temperature)
         : loss(loss), log_prob(log_prob), entropy(entropy), inverse_temperature(inverse_temperature) {}
-    __device__ __forceinline__ row_upstream(const quern_cross_entropy_problem &problem, int64_t row, bool full)
-        : loss(gradient_scale(problem, row)), log_prob(0.0f), entropy(0.0f), inverse_temperature(1.0f) {
+    /* divides: the mean's divisor can be read. */
+    __device__ __forceinline__ row_upstream(const quern_cross_entropy_problem &problem, int64_t row, bool full, bool divides = true)
+        : loss(divides ? gradient_scale(problem, row) : whole_gradient_scale(problem, row)), log_prob(0.0f), entropy(0.0f),
+          inverse_temperature(1.0f) {
         if (full) {
             inverse_temperature = inverse_temperature_of(problem, row);
             if (problem.grad_log_prob) {

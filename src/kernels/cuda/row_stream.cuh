@@ -183,16 +183,21 @@ static __device__ __forceinline__ float sum_held(const long_row &row, int groups
 
 /*
  * The sums of the row, the same in all threads.  The kept columns may still be on their way.  The held columns are the last, so
- * that the other loops have their registers.  groups: of the held columns; 0 if they are not held in the end.
+ * that the other loops have their registers.  groups: of the held columns; 0 if they are not held in the end.  pause: what the
+ * leader has to do before the gradient and late; not at the end, where held columns have the registers.  It gives the row anew,
+ * lest what is computed from it take registers meanwhile.
  */
-static __device__ __forceinline__ row_total sum_long_row(const long_row &row, int64_t label_column, held_vectors &held,
-                                                         int &groups) {
+template <class PAUSE>
+static __device__ __forceinline__ row_total sum_long_row(const long_row &before, held_vectors &held, int &groups, PAUSE pause) {
     row_total total = {{LOG2_E, team().origin}, 0.0f, 0.0f};
-    groups = row.held_groups();
-    float sum = row.vectors_from(row.kept + groups * GROUP_COLUMNS, label_column).sum(total.scale);
-    sum += exponential_raised(row.rest(label_column), total.scale);
+    const int64_t kept = before.kept + before.held_groups() * GROUP_COLUMNS;
+    float sum = before.vectors_from(kept, team().label_column).sum(total.scale);
+    sum += exponential_raised(before.rest(team().label_column), total.scale);
     wait_copied(0);
-    sum += row.kept_vectors(label_column).sum(total.scale);
+    sum += before.kept_vectors(team().label_column).sum(total.scale);
+    const long_row row = pause();
+    const int64_t label_column = team().label_column;
+    groups = row.held_groups();
     sum = sum_held(row, groups, label_column, total.scale, held, sum);
     total.others = reduce_block<false>(sum_of_warp(sum), computed_anew(threadIdx.x));
     total.label = team().label; /* now that the held columns need no more registers */

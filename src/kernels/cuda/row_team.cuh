@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/cluster.cuh"
+#include "kernels/cuda/row_progress.cuh"
 #include "kernels/cuda/row_results.cuh"
 
 enum { MOST_BLOCKS = 8, LABEL_SKIPPED = -2 };
@@ -22,6 +23,7 @@ struct team_memory {
     float origin, grad_scale, label;   /* of the row: written by the leader before tell_ready() */
     int skips_next;                    /* the next row is skipped, or there is none */
     int64_t label_column;              /* in the share; -1: elsewhere, LABEL_SKIPPED: the row is skipped */
+    mean_divisor divisor;              /* of the leader; registers are short */
     alignas(16) float of_warp[WARPS];
     share_sums of_block[2][MOST_BLOCKS];
 };
@@ -32,6 +34,27 @@ struct team_memory {
 #endif
 
 static __device__ __forceinline__ team_memory &team() { return *(team_memory *)block_memory; }
+
+/* Before the first row, by all threads. */
+static __device__ __forceinline__ void expect_divisor(const quern_cross_entropy_problem &problem) {
+    if (computed_anew(threadIdx.x) < 32) { /* lest the comparison take a register for all rows */
+        team().divisor = mean_divisor(problem);
+    }
+}
+
+/* Behind the sums of a row that has a gradient, by all threads.  They see the row's scale behind the next barrier. */
+template <int COUNT> static __device__ __forceinline__ void learn_divisor(const quern_cross_entropy_problem &problem) {
+    const uint32_t thread = computed_anew(threadIdx.x);
+    if (thread < 32) {
+        mean_divisor divisor = team().divisor;
+        float scale = team().grad_scale;
+        divisor.learn<COUNT>(problem, scale);
+        team().divisor = divisor;
+        if (thread == 0) {
+            team().grad_scale = scale;
+        }
+    }
+}
 
 /* The columns of a block. */
 struct row_columns {
@@ -152,13 +175,18 @@ static __device__ __forceinline__ row_total merge_shares(const share_sums *share
     return {{LOG2_E, largest}, sum, having ? label : -INFINITY_F32};
 }
 
-/* The sums of the row, the same in all threads of all its blocks. */
-static __device__ __forceinline__ row_total sum_row(uint32_t image, int columns, exchanges &made) {
+/*
+ * The sums of the row, the same in all threads of all its blocks.  learn: what the leader has to do before the gradient and late;
+ * all threads see what it has stored.
+ */
+template <class LEARN>
+static __device__ __forceinline__ row_total sum_row(uint32_t image, int columns, exchanges &made, LEARN learn) {
     row_total total = {{LOG2_E, team().origin}, 0.0f, team().label};
     float sum = sum_columns(image, columns, total.scale);
     if (columns % VECTOR != 0) {
         sum += exponential_raised(rest_of(image, columns), total.scale);
     }
+    learn();
     total.others = reduce_block<false>(sum_of_warp(sum));
     if (blocks_of_cluster() > 1) {
         total = merge_shares(exchange({total.others, total.scale.origin, total.label, team().label_column >= 0 ? 1.0f : 0.0f},

@@ -8,7 +8,6 @@
 #ifndef QUERN_DEVICE_ROW_TURNS_CUH
 #define QUERN_DEVICE_ROW_TURNS_CUH
 
-#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/row_gradient.cuh"
 #include "kernels/cuda/row_progress.cuh"
 #include "kernels/cuda/row_share.cuh"
@@ -40,7 +39,6 @@ template <class ROWS> static __device__ __forceinline__ void run_in_turns(const 
     if (starts_copies() && row < problem.rows) {
         share_of(problem, columns, row).start_copy(is_skipped(problem, label_of(problem, row)));
     }
-    join_launches(); /* the copy of the first row is under way; the divisor has not been read */
     if (ROWS::SERVES_CALL) {
         begin_rows_of_call<THREADS>(problem);
     }

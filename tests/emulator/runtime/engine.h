@@ -169,8 +169,9 @@ struct Grid {
 
 enum class Step { progressed, stuck, idle };
 
-// early: grids that have started before the one before had ended; reductions: multimem.ld_reduce
-struct Statistics { u64 launches, blocks, switches, early, reductions; };
+// early: grids that have started before the one before had ended; reductions: multimem.ld_reduce; looks: ordered loads;
+// waits: looks of a thread at the word that it has looked at just before, without a store of its own between
+struct Statistics { u64 launches, blocks, switches, early, reductions, looks, waits; };
 extern Statistics statistics;
 
 void start_grid(Grid *);

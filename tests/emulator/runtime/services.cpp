@@ -10,10 +10,12 @@ namespace {
 
 char fence_tag;
 
-void service_yield(Thread &t, const u8 *polled, u32 line) {
-  check_alias_proxy(fiber_thread(t), polled, line);
-  fiber_thread(t).looks++;
-  wait(fiber_thread(t), State::spinning, line, polled);
+void service_yield(Thread &thread, const u8 *polled, u32 line) {
+  FiberThread &t = fiber_thread(thread);
+  check_alias_proxy(t, polled, line);
+  t.looks++, statistics.looks++;
+  statistics.waits += t.last_polled == polled && t.last_spin_line == line && t.effects == t.effects_seen;
+  wait(t, State::spinning, line, polled);
 }
 
 // Most atomics are not in spin loops: one in sixteen is enough to leave those that are.
