@@ -78,9 +78,13 @@ static quern_status write_pad(const struct quern_membership *member, CUdeviceptr
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "writing a pad");
 }
 
-/* Barriers are slower than the GPUs could have them: the report says why. */
+/* Barriers are slower than the GPUs could have them, and sums are none of the switch: the report says why. */
 static void note_lost_multicast(struct quern_membership *member, const void *pad) {
     const struct quern_symmetric_memory *memory = quern_symmetric_range_at(member->symmetric, pad)->memory;
+    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    struct quern_text reason = quern_text_begin(rank->no_multicast, sizeof rank->no_multicast);
+    quern_text_add(&reason, "there is no multicast: %s", memory->no_multicast);
+    if (member->transport == &quern_pinned_transport) return;
     struct quern_text text = quern_text_begin(member->detour, sizeof member->detour);
     if (memory->lost_multicast) quern_text_add(&text, "without multicast: %s", memory->no_multicast);
 }
@@ -91,7 +95,7 @@ static quern_status set_up_pad(struct quern_membership *member, void *pad) {
     quern_symmetric_find(member, pad, 1, &place);
     for (int peer = 0; peer < member->ranks; peer++) rank->pad[peer] = (uintptr_t)place.peer[peer];
     rank->multicast_pad = (uintptr_t)place.multicast;
-    if (member->transport != &quern_pinned_transport) note_lost_multicast(member, pad);
+    note_lost_multicast(member, pad);
     return write_pad(member, (uintptr_t)pad);
 }
 
