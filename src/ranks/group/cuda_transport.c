@@ -188,48 +188,35 @@ static quern_status attach_pinned(struct quern_membership *const *members, int c
     return end_attach(members, count, make_all(members, count, NULL));
 }
 
+/* What the kernels do is the same on all of them. */
+#define BY_KERNELS                                                                                          \
+    .look = quern_cuda_look, .settle = settle, .detach = detach, .barrier = quern_cuda_barrier,             \
+    .ragged = &quern_cuda_ragged, .collective = &quern_cuda_collective, .chunks = &quern_cuda_chunks
+
 const struct quern_transport quern_cuda_transport = {
+    BY_KERNELS,
     .name = "GPU memory",
     .serves = serves,
     .attach = attach,
-    .look = quern_cuda_look,
-    .settle = settle,
-    .detach = detach,
-    .barrier = quern_cuda_barrier,
     .allocated = &quern_cuda_memory,
     .registered = &quern_cuda_registration,
-    .ragged = &quern_cuda_ragged,
-    .collective = &quern_cuda_collective,
-    .chunks = &quern_cuda_chunks,
 };
 
 const struct quern_transport quern_pinned_transport = {
+    BY_KERNELS,
     .name = "pinned host memory",
     .serves = serves,
     .attach = attach_pinned,
-    .look = quern_cuda_look,
-    .settle = settle,
-    .detach = detach,
-    .barrier = quern_cuda_barrier,
     .allocated = &quern_pinned_memory,
     .registered = &quern_pinned_registration,
-    .ragged = &quern_cuda_ragged,
-    .collective = &quern_cuda_collective,
-    .chunks = &quern_cuda_chunks,
 };
 
 const struct quern_transport quern_fabric_transport = {
+    BY_KERNELS,
     .name = "GPU memory over a fabric",
     .reaches_hosts = true,
     .serves = serves_hosts,
     .attach = attach,
-    .look = quern_cuda_look,
-    .settle = settle,
-    .detach = detach,
-    .barrier = quern_cuda_barrier,
     .allocated = &quern_fabric_memory,
     .registered = &quern_fabric_registration,
-    .ragged = &quern_cuda_ragged,
-    .collective = &quern_cuda_collective,
-    .chunks = &quern_cuda_chunks,
 };
