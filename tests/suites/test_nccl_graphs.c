@@ -283,8 +283,6 @@ TEST_SIDE(nccl_graphs, graphs_have_so_many_calls, .kind = RANK_THREADS, .count =
         nccl_begin_capture(side);
         for (int call = 0; call < QUERN_NCCL_CAPTURED; call++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
         rank_refused(rank, quern_barrier(side->group, NULL, side->stream), QUERN_OUT_OF_MEMORY, "4096 calls");
-        const int used = quern_nccl_rank_of(rank_member_of(rank, side->group))->captures->used;
-        rank_check(rank, used == QUERN_NCCL_CAPTURED, "the watcher looks at %d calls", used);
         nccl_end_capture(side);
         while (quern_nccl_count_captured(quern_nccl_rank_of(rank_member_of(rank, side->group)))) sched_yield();
     }
