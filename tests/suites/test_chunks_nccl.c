@@ -12,6 +12,7 @@
 #include "ranks/chunks/chunks.h"
 #include "ranks/collective/collective.h"
 #include "ranks/hosts/hosts.h"
+#include "ranks/nccl/nccl.h"
 
 /* ---- random cases ---- */
 
@@ -153,12 +154,15 @@ TEST_BENCH(chunks_nccl, a_graph_is_launched_twice, .kind = RANK_PROCESSES, .coun
         cuda_ok(&bench->side, words_set_async((CUdeviceptr)(uintptr_t)one.args.ready, 0, CHUNK_WORDS, bench->side.stream));
         rank_ok(rank, one_chunks_call(&one));
         void *graph = nccl_take_graph(&bench->side);
+        const int calls = quern_nccl_count_captured(quern_nccl_rank_of(rank_member_of(rank, bench->group)));
+        rank_check(rank, calls == 1, "the graph has %d calls", calls);
         for (int launch = 0; launch < 2; launch++) {
             nccl_launch_graph(&bench->side, graph);
             rank_bench_wait_for_all(bench);
             one_chunks_check(&one);
         }
         nccl_end_graph(&bench->side, graph);
+        while (quern_nccl_count_captured(quern_nccl_rank_of(rank_member_of(rank, bench->group)))) sched_yield();
     }
 }
 

@@ -288,6 +288,28 @@ TEST_SIDE(nccl_graphs, graphs_have_so_many_calls, .kind = RANK_THREADS, .count =
     }
 }
 
+static void await_word(void *word) {
+    while (!__atomic_load_n((int *)word, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+}
+
+/* As many calls as can be pending wait behind the engine's work: a capture goes on. */
+TEST_SIDE(nccl_graphs, a_capture_does_not_wait_for_what_is_pending, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    struct nccl_side second = *side;
+    int word = 0;
+    cuda_ok(side, stream_create(&second.stream, CU_STREAM_NON_BLOCKING));
+    nccl_enqueue(side, side->stream, await_word, &word);
+    for (int i = 0; i < QUERN_NCCL_PENDING; i++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    nccl_begin_capture(&second);
+    rank_ok(rank, quern_barrier(side->group, NULL, second.stream));
+    void *graph = nccl_take_graph(&second);
+    __atomic_store_n(&word, 1, __ATOMIC_RELEASE);
+    cuda_ok(side, stream_synchronize(side->stream));
+    nccl_launch_graph(&second, graph);
+    cuda_ok(side, stream_synchronize(second.stream));
+    nccl_end_graph(&second, graph);
+    cuda_ok(side, stream_destroy(second.stream));
+}
+
 /* ---- transfers ---- */
 
 enum { KEY = 7, BYTES = 5000 };
