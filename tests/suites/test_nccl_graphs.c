@@ -310,6 +310,25 @@ TEST_SIDE(nccl_graphs, a_capture_does_not_wait_for_what_is_pending, .kind = RANK
     cuda_ok(side, stream_destroy(second.stream));
 }
 
+static void *release_later(void *word) {
+    rank_sleep(0.05);
+    __atomic_store_n((int *)word, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* One call more than can be pending returns when the first one is over, which the engine's work holds up. */
+TEST_SIDE(nccl_graphs, a_call_waits_for_room, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    pthread_t thread;
+    int word = 0;
+    nccl_enqueue(side, side->stream, await_word, &word);
+    for (int i = 0; i < QUERN_NCCL_PENDING; i++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    rank_check(rank, pthread_create(&thread, NULL, release_later, &word) == 0, "no thread");
+    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    rank_check(rank, __atomic_load_n(&word, __ATOMIC_ACQUIRE), "a call did not wait for room");
+    pthread_join(thread, NULL);
+    cuda_ok(side, stream_synchronize(side->stream));
+}
+
 /* ---- transfers ---- */
 
 enum { KEY = 7, BYTES = 5000 };
