@@ -1685,8 +1685,9 @@ QUERN_API quern_status quern_group_missing(const quern_group *group, uint64_t *m
 /*
  * Writes one line for each rank: its process, device, last operation, phase and epoch, and the time it has spent there; of ranks of
  * other hosts as of a quarter of a second ago.  Of several hosts it also writes a line for each host, for each pair of them, and the
- * number of connections that were rejected at the place of meeting.  Use it to find out why a job is stuck.  The buffer is filled
- * and the length returned as by quern_error_detail.  Thread-safe.
+ * number of connections that were rejected at the place of meeting; of GPUs it states whether the switch adds sums of
+ * QUERN_ORDER_ANY, or why not.  Use it to find out why a job is stuck.  The buffer is filled and the length returned as by
+ * quern_error_detail.  Thread-safe.
  */
 QUERN_API size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes);
 

@@ -14,7 +14,8 @@ struct quern_cuda_rank {
     CUcontext context;
     int ranks_here;                      /* ranks of the group in this process */
     uint64_t pad[QUERN_RANK_LIMIT];      /* all ranks' pads (src/kernels/collective.h), at the addresses of this process */
-    uint64_t multicast_pad;              /* reaches all pads at once; 0: no multicast */
+    uint64_t multicast_pad;              /* reaches all pads at once; 0: no multicast, ... */
+    char no_multicast[264];              /* ... and why, for the report */
     uint64_t segment;                    /* device address of the segment */
     bool launches_block;                 /* CUDA_LAUNCH_BLOCKING is set */
     bool shares_context;                 /* other ranks of the group have the same GPU in this process */

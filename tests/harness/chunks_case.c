@@ -233,8 +233,8 @@ quern_quantize_chunks_args chunks_case_args(const struct chunks_case *c, const s
     quern_quantize_chunks_args args = QUANTIZE_CHUNKS_ARGS(.input_dtype = c->input, .output_dtype = c->output);
     args.rows = c->rows, args.columns = c->columns, args.chunk_rows = c->chunk_rows;
     args.eps = c->eps, args.power_of_two = c->power_of_two, args.rounding = c->rounding, args.seed = seed_of(c);
-    if (c->elements || rank_bench_reaches(bench)) args.input = private + layout.input, args.output = symmetric + layout.output;
-    if (c->chunks || rank_bench_reaches(bench)) args.ready = (uint32_t *)(void *)(symmetric + layout.ready);
+    if (c->elements || rank_reaches(bench->rank)) args.input = private + layout.input, args.output = symmetric + layout.output;
+    if (c->chunks || rank_reaches(bench->rank)) args.ready = (uint32_t *)(void *)(symmetric + layout.ready);
     args.ready_value = value;
     args.scaling = c->scaling;
     if (c->blocks || (bench->all && !has_amax(c))) args.block_scales = symmetric + layout.scales;

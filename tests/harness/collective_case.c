@@ -351,7 +351,7 @@ void collective_case_run(const struct collective_case *c, struct rank_bench *ben
 void collective_run_cases(struct rank_bench *bench, const struct collective_batch *batch) {
     struct collective_choice choice = batch->choice;
     choice.ranks = bench->rank->ranks;
-    choice.shares_thread = rank_bench_reaches(bench);
+    choice.shares_thread = rank_reaches(bench->rank);
     for (int i = 0; i < batch->cases; i++) {
         struct collective_case c;
         collective_case_open(&c, batch->first + (uint64_t)i, choice);

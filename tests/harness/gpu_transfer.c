@@ -1,6 +1,8 @@
 /* Ranks with transfers of GPU memory.  gpu_transfer.h documents the functions. */
 #include "harness/gpu_transfer.h"
 
+#include "ranks/transfer/transfer.h"
+
 enum { ALIGNMENT = 64, PAIR_BYTES = 5000 };
 
 static void *make_memory(void *user, int64_t bytes) {
@@ -59,6 +61,20 @@ void gpu_delay(void *user) {
 static void await_word(void *word) { while (!__atomic_load_n((int *)word, __ATOMIC_ACQUIRE)) rank_sleep(1e-3); }
 
 void gpu_hold(const struct gpu_end *end, CUstream stream, int *word) { nccl_enqueue(&end->side, stream, await_word, word); }
+
+void gpu_say(struct quern_conn *conn, struct quern_transfer_frame frame) {
+    static unsigned char payload[1 << 16];
+    memset(payload, 1, sizeof payload);
+    if (frame.bytes <= sizeof payload) {
+        quern_conn_say(conn, frame, payload, frame.bytes);
+        return;
+    }
+    frame.order = conn->sent++;
+    quern_write_digest(&frame, sizeof frame);
+    if (!quern_conn_reserve(conn, sizeof frame)) abort();
+    memcpy(conn->queue + conn->end, &frame, sizeof frame);
+    conn->end += sizeof frame;
+}
 
 long gpu_urgent_streams(const struct gpu_end *end) {
     int least = 0, greatest = 0;

@@ -45,6 +45,11 @@ void gpu_delay(void *end);
 /* The stream goes on when the word is set. */
 void gpu_hold(const struct gpu_end *end, CUstream stream, int *word);
 
+/* Says a word with as many bytes of 1 as the frame says, or of none if it says more than a word can have: only the head of it. */
+struct quern_conn;
+struct quern_transfer_frame;
+void gpu_say(struct quern_conn *conn, struct quern_transfer_frame frame);
+
 /* The streams of the process that have the highest priority, as the emulated driver counts them. */
 long gpu_urgent_streams(const struct gpu_end *end);
 

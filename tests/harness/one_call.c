@@ -35,6 +35,11 @@ void one_calls_run(const struct one_kind *kind, struct rank_bench *bench, const 
     one_calls_free(&calls);
 }
 
+void one_renew(struct rank_bench *bench) {
+    if (bench->all) gpu_bench_renew(bench->all);
+    else rank_bench_close(bench), rank_bench_begin(bench->rank, bench);
+}
+
 /* ---- mistakes ---- */
 
 bool one_makes(const struct rank *rank, const struct mistake *mistake) {
@@ -43,18 +48,18 @@ bool one_makes(const struct rank *rank, const struct mistake *mistake) {
 
 void one_expect(const struct rank *of, const struct mistake *mistake, bool all_are_told, quern_status status) {
     struct rank *rank = (struct rank *)(uintptr_t)of;
-    const bool is_own = one_makes(rank, mistake), on_gpus = rank->shares_thread;
-    if (all_are_told || rank->on_gpu || (is_own && on_gpus)) rank_refused(rank, status, mistake->status, mistake->words);
+    const bool is_own = one_makes(rank, mistake), on_gpus = rank_reaches(rank);
+    if (all_are_told || rank_is_over_nccl(rank) || (is_own && on_gpus)) rank_refused(rank, status, mistake->status, mistake->words);
     else if (on_gpus) rank_refused(rank, status, QUERN_PEER_MISMATCH, "rank # refused its own arguments");
     else rank_check_refusal(rank, is_own ? rank->rank : mistake->rank, mistake->status, mistake->words, status);
     if (on_gpus && (all_are_told || !is_own)) rank_check_detail(rank, ": quern_");  /* the call */
 }
 
-/* What the calls have returned, or on GPUs of one host what the group then has; and what it has from then on. */
+/* What the calls have returned, or where kernels find mistakes what the group then has; and what it has from then on. */
 static void err(const struct one_calls *calls, const struct mistake *mistake, bool all_are_told) {
     struct rank_bench *bench = calls->bench;
     const quern_status later = all_are_told ? mistake->status : QUERN_PEER_MISMATCH;
-    const bool ends_group = bench->all && mistake->rank != EACH_FOR_ITSELF;
+    const bool ends_group = rank_reaches(bench->rank) && mistake->rank != EACH_FOR_ITSELF;
     quern_status returned[ONE_RANKS];
     for (int i = 0; i < bench->count; i++) {
         returned[i] = calls->kind->call(calls->of[i]);
@@ -66,7 +71,7 @@ static void err(const struct one_calls *calls, const struct mistake *mistake, bo
         calls->kind->check_unwritten(calls->of[i], mistake->words);
         if (ends_group) rank_status(bench[i].rank, quern_barrier(bench[i].group, NULL, bench[i].stream), later);
     }
-    if (ends_group) gpu_bench_renew(bench->all);
+    if (ends_group) one_renew(bench);
 }
 
 bool one_calls_err(const struct one_kind *kind, struct rank_bench *bench, const void *form, const struct mistake *mistake,
@@ -131,14 +136,14 @@ static void expect_end(const struct one_calls *calls, const quern_status *return
         calls->kind->check_unwritten(calls->of[i], words);
         rank_status(rank, quern_barrier(bench[i].group, NULL, bench[i].stream), expected);
     }
-    if (bench->all) gpu_bench_renew(bench->all);
+    if (rank_reaches(bench->rank)) one_renew(bench);
 }
 
 void one_calls_without_a_rank(const struct one_kind *kind, struct rank_bench *bench, const void *form) {
     struct one_calls calls;
     quern_status returned[ONE_RANKS];
     char words[100];
-    if (bench->rank->on_gpu) return;
+    if (rank_is_over_nccl(bench->rank)) return;
     make_together(&calls, kind, bench, form);
     for (int i = 0; i < bench->count; i++) {
         const int rank = bench[i].rank->rank;
@@ -155,7 +160,7 @@ void one_calls_without_a_rank(const struct one_kind *kind, struct rank_bench *be
 void one_calls_that_are_aborted(const struct one_kind *kind, struct rank_bench *bench, const void *form) {
     struct one_calls calls;
     quern_status returned[ONE_RANKS];
-    if (bench->rank->on_gpu) return;
+    if (rank_is_over_nccl(bench->rank)) return;
     make_together(&calls, kind, bench, form);
     for (int i = 0; i < bench->count; i++) {
         if (bench[i].rank->rank == 1) rank_ok(bench[i].rank, quern_group_abort(bench[i].group, "enough"));
@@ -166,12 +171,12 @@ void one_calls_that_are_aborted(const struct one_kind *kind, struct rank_bench *
 }
 
 void one_calls_beside_a_barrier(const struct one_kind *kind, struct rank_bench *bench, const void *form) {
-    const char *words = bench->rank->shares_thread ? "another call"
+    const char *words = rank_reaches(bench->rank) ? "another call"
                         : bench->rank->hosts       ? "quern_barrier"
                                                    : "the ranks must make the same calls in the same order, with the same members";
     struct one_calls calls;
     quern_status returned[ONE_RANKS];
-    if (bench->rank->on_gpu) return;
+    if (rank_is_over_nccl(bench->rank)) return;
     make_together(&calls, kind, bench, form);
     for (int i = 0; i < bench->count; i++)
         returned[i] = bench[i].rank->rank == 1 ? quern_barrier(bench[i].group, NULL, bench[i].stream) : kind->call(calls.of[i]);

@@ -59,11 +59,15 @@ struct mistake {
         __VA_ARGS__; \
     }
 
+/* Another group, which is not poisoned, and memory in it, for GPUs that reach each other. */
+void one_renew(struct rank_bench *bench);
+
 bool one_makes(const struct rank *rank, const struct mistake *mistake);
 
 /*
  * Makes the calls with a mistake, unless it is none there.  If all are not told of it, the rank refuses its own arguments, and the
- * others hear of that.  Nothing is written.  GPUs of one host have another group then.
+ * others hear of that.  Nothing is written.  Where kernels may have found it, the ranks have
+ * another group then.
  */
 typedef bool one_applies(const void *one, const struct mistake *mistake);
 bool one_calls_err(const struct one_kind *kind, struct rank_bench *bench, const void *form, const struct mistake *mistake,

@@ -95,7 +95,7 @@ void one_chunks_check(const struct one_chunks *one) {
 /* On CPUs the words say that a call has failed whose group has ended, unless it found that at once. */
 static void check_unwritten(const void *given, const char *when) {
     const struct one_chunks *one = given;
-    const bool may_tell = !one->bench->all && quern_group_status(one->bench->group) != QUERN_OK;
+    const bool may_tell = !rank_reaches(one->bench->rank) && quern_group_status(one->bench->group) != QUERN_OK;
     const bool tells = may_tell && one_chunks_words(one)[1] != CHUNKS_BEFORE;
     one_chunks_check_nothing_came(one, tells ? ~(uint32_t)CHUNKS_VALUE : CHUNKS_BEFORE, when);
 }

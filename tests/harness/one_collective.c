@@ -19,7 +19,7 @@ const int one_members[ONE_RANKS] = {0, 1, 2};
 bool one_is_large(const struct one_form *form) { return form->count * 4 > (int64_t)quern_slot_bytes(ONE_RANKS); }
 
 void one_make(struct one_collective *one, const struct rank_bench *bench, const struct one_form *form) {
-    const bool is_private = form->is_private && !(bench->rank->shares_thread && one_is_large(form));
+    const bool is_private = form->is_private && !(rank_reaches(bench->rank) && one_is_large(form));
     unsigned char *memory = bench->pool[is_private ? POOL_PRIVATE : POOL_SYMMETRIC];
     unsigned char *image = rank_bench_image(bench, memory);
     float *input = (float *)(void *)image;
@@ -45,7 +45,7 @@ quern_status one_run(const struct one_collective *one) { return rank_bench_statu
 void one_check_unwritten(const struct one_collective *one, const char *when) {
     const unsigned char *has = rank_bench_seen(one->bench, one->output, ONE_BYTES);
     const bool is_root = one->form->operation == COLLECTIVE_BROADCAST && one->bench->rank->rank == 1;
-    if (is_root && one->bench->rank->shares_thread && one_is_large(one->form)) return;
+    if (is_root && rank_reaches(one->bench->rank) && one_is_large(one->form)) return;
     for (int64_t i = 0; i < ONE_BYTES; i++)
         rank_check(one->bench->rank, has[i] == UNTOUCHED, "%s: byte %lld was written", when, (long long)i);
 }

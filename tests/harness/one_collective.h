@@ -39,7 +39,7 @@ quern_status one_run(const struct one_collective *one);
 /* Runs it, and checks the result. */
 void one_run_rightly(const struct one_collective *one);
 
-/* Of GPUs of one host it is more than goes beside the signals, and symmetric memory then. */
+/* Of GPUs that reach each other it is more than goes beside the signals, and symmetric memory then. */
 bool one_is_large(const struct one_form *form);
 
 /* The result after it, and that nothing of the output has been written. */

@@ -11,7 +11,7 @@ static void show(struct one_exchange *one) {
 
 void exchange_make(struct one_exchange *one, struct rank_bench *bench) {
     struct rank *rank = bench->rank;
-    void *output = bench->pool[rank->shares_thread ? POOL_SYMMETRIC : POOL_PRIVATE] + OUTPUT_AT;
+    void *output = bench->pool[rank_reaches(rank) ? POOL_SYMMETRIC : POOL_PRIVATE] + OUTPUT_AT;
     unsigned char *input = bench->image[POOL_PRIVATE];
     *one = (struct one_exchange){.rank = rank, .bench = bench, .args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT,
                                  .output = rank_bench_image(bench, output), .workspace = bench->workspace, .stream = bench->stream};
@@ -43,7 +43,7 @@ quern_status exchange_plan(struct one_exchange *one, quern_ragged_plan **plan) {
 
 /* Of GPUs, whose arguments may point elsewhere by mistake. */
 static void look(const struct one_exchange *one) {
-    if (one->rank->shares_thread) rank_bench_seen(one->bench, one->bench->pool[POOL_SYMMETRIC] + OUTPUT_AT, 2 * EXCHANGED);
+    if (rank_reaches(one->rank)) rank_bench_seen(one->bench, one->bench->pool[POOL_SYMMETRIC] + OUTPUT_AT, 2 * EXCHANGED);
 }
 
 void exchange_check(const struct one_exchange *one) {

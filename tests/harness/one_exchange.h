@@ -28,7 +28,7 @@ struct one_exchange {
     void *freed;                /* symmetric memory that this rank has freed */
 };
 
-/* In the bench's private memory, of GPUs of one host with the output in symmetric memory, and its workspace. */
+/* In the bench's private memory, of GPUs that reach each other with the output in symmetric memory, and its workspace. */
 extern const struct one_kind exchange_kind;
 extern const struct exchange_form exchange_usual;
 void exchange_make(struct one_exchange *one, struct rank_bench *bench);

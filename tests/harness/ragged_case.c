@@ -214,7 +214,7 @@ static const void *narrow_to(const struct ragged_case *c, int32_t *to, const int
 }
 
 static void *at(const struct ragged_case *c, const struct rank_bench *bench, const struct ragged_buffer *buffer) {
-    const bool is_needed = rank_bench_reaches(bench) || (buffer->rows && c->row_bytes);  /* GPUs compare places also of nothing */
+    const bool is_needed = rank_reaches(bench->rank) || (buffer->rows && c->row_bytes);  /* GPUs compare places also of nothing */
     return is_needed ? bench->pool[buffer->pool] + buffer->offset : NULL;
 }
 
@@ -255,7 +255,7 @@ void ragged_arguments_close(struct ragged_arguments *arguments) { free(arguments
 static size_t workspace_for(const struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
     size_t bytes = 1;
     rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, args, &bytes));
-    rank_check(bench->rank, !bench->rank->on_gpu || rank_bench_reaches(bench) || !bytes, "%zu bytes of workspace", bytes);
+    rank_check(bench->rank, !rank_is_over_nccl(bench->rank) || !bytes, "%zu bytes of workspace", bytes);
     rank_bench_guard(bench, bytes);
     return bytes;
 }
@@ -338,7 +338,7 @@ void ragged_run_cases(struct rank_bench *bench, const struct ragged_batch *batch
         struct ragged_case c;
         struct ragged_choice choice = batch->choice;
         choice.ranks = bench->rank->ranks;
-        choice.shares_thread = rank_bench_reaches(bench);
+        choice.shares_thread = rank_reaches(bench->rank);
         ragged_case_open(&c, batch->first + (uint64_t)i, choice);
         c.metadata_on_device = batch->metadata_on_device;
         if (batch->is_plan) ragged_case_plan(&c, bench, 3);

@@ -5,8 +5,6 @@ enum { GUARD = 192, GUARD_BYTE = 0xA5 };
 
 const char *const rank_pool_names[POOLS] = {"private", "symmetric"};
 
-bool rank_bench_reaches(const struct rank_bench *bench) { return bench->rank->shares_thread || bench->rank->has_fabric; }
-
 void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
     *bench = (struct rank_bench){.rank = rank, .group = group, .count = 1, .pool_bytes = pool_bytes};
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE));
@@ -93,7 +91,7 @@ void rank_bench_wait(const struct rank_bench *bench) {
 
 quern_status rank_bench_status(const struct rank_bench *bench, quern_status returned) {
     rank_bench_wait(bench);
-    return bench->move && returned == QUERN_OK ? quern_group_status(bench->group) : returned;
+    return rank_reaches(bench->rank) && returned == QUERN_OK ? quern_group_status(bench->group) : returned;
 }
 
 void rank_bench_wait_for_all(const struct rank_bench *bench) {

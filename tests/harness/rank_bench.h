@@ -33,9 +33,6 @@ struct rank_bench {
     void (*move)(const struct rank_bench *bench, void *on_device, void *on_host, int64_t bytes, bool to_device);
 };
 
-/* Whether it is of GPUs that reach each other's memory: of one host, or of hosts with one fabric. */
-bool rank_bench_reaches(const struct rank_bench *bench);
-
 /* Each of the ranks that the calling thread drives. */
 #define EACH_BENCH(one, first) (__typeof__(&*(first)) one = (first); one < (first) + (first)->count; one++)
 
@@ -59,7 +56,7 @@ void *rank_bench_seen(const struct rank_bench *bench, const void *pointer, int64
 void *rank_bench_image(const struct rank_bench *bench, const void *pointer);  /* alone */
 void rank_bench_write(const struct rank_bench *bench, void *to, const void *from, int64_t bytes);  /* other memory */
 
-/* The status of a call when it is over: what it has returned, or what the group of GPUs of one host then has. */
+/* The status of a call when it is over: what it has returned, or what the group then has, if kernels may have found a mistake. */
 quern_status rank_bench_status(const struct rank_bench *bench, quern_status returned);
 
 /* Around such a call; does nothing if the bench does not capture. */

@@ -68,6 +68,10 @@ struct rank {
     jmp_buf end;
 };
 
+/* Whether it is of GPUs whose kernels reach each other's memory: of one host, or of hosts with one fabric; or goes over NCCL. */
+static inline bool rank_reaches(const struct rank *rank) { return rank->shares_thread || rank->has_fabric; }
+static inline bool rank_is_over_nccl(const struct rank *rank) { return rank->on_gpu && !rank->has_fabric; }
+
 /* Ends the rank and the run as failed unless the condition holds; a printf format gives the reason. */
 #define rank_check(rank, condition, ...) do { if (!(condition)) rank_fail(rank, __VA_ARGS__); } while (0)
 void rank_fail(struct rank *rank, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
@@ -189,8 +193,8 @@ struct ranks {
     const char *fabric;      /* with nccl: the clique of all GPUs, which then need no NCCL; NULL: they have no fabric */
     unsigned operations;     /* prepared on GPUs; 0: all of ranks */
     bool wants_multicast;    /* the groups of GPU ranks ask for it */
-    bool within_host;        /* of ways: no other one, but for GPUs ... */
-    bool over_nccl;          /* ... if this is set, too */
+    bool within_host;        /* of ways: none between hosts, but for GPUs with a fabric, ... */
+    bool over_nccl;          /* ... and over NCCL if this is set, too */
     size_t shared_bytes;     /* 0: 128 KiB */
     bool watches_heartbeat;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     bool progress;           /* threads of the library move transfers; so they do if QUERN_TEST_PROGRESS is set */

@@ -3,9 +3,30 @@
 
 #include "harness/device.h"
 
-static void run(struct ranks ranks) {
+/* Those in which each rank has a thread or a process of its own. */
+static const struct way {
+    quern_device_kind device;
+    enum rank_kind kind;
+    int hosts;                   /* 0: one */
+    const char *nccl, *fabric;   /* as ranks have them */
+} ways[] = {
+    {QUERN_CPU, RANK_BOTH, 0, NULL, NULL},
+    {QUERN_CPU, RANK_BOTH, 2, NULL, NULL},
+    {QUERN_CUDA, RANK_PROCESSES, 2, "", NULL},
+    {QUERN_CUDA, RANK_PROCESSES, 2, "", "one"},
+};
+
+/* GPUs with a fabric have what those of one host have. */
+static bool is_asked(const struct way *way, const struct ranks *ranks) {
+    const bool is_within = !way->hosts || way->fabric, goes_over_nccl = way->nccl && !way->fabric;
+    if (way->device != test_kind() || (way->nccl && !test_is_once()) || (way->fabric && !ranks->operations)) return false;
+    return is_within || !ranks->within_host || (goes_over_nccl && ranks->over_nccl);
+}
+
+static void run(const struct way *way, struct ranks ranks) {
+    ranks.kind = way->kind, ranks.hosts = way->hosts, ranks.nccl = way->nccl, ranks.fabric = way->fabric;
     const char *wrong = ranks_run(&ranks);
-    check(!wrong, "%d hosts: %s", ranks.hosts ? ranks.hosts : 1, wrong);
+    check(!wrong, "%d hosts%s: %s", way->hosts ? way->hosts : 1, way->fabric ? " with a fabric" : "", wrong);
 }
 
 /* A group for all users, of which each may leave another one. */
@@ -21,11 +42,8 @@ static void run_on_gpus(const struct ranks *ranks, way_function *function) {
 }
 
 void check_each_way_of(struct ranks ranks, way_function *function) {
-    const bool on_gpu = test_kind() == QUERN_CUDA;
-    ranks.kind = on_gpu ? RANK_PROCESSES : RANK_BOTH;
-    ranks.nccl = on_gpu ? "" : NULL;
-    if (!on_gpu) run(ranks);
-    ranks.hosts = 2;
-    if (on_gpu ? (!ranks.within_host || ranks.over_nccl) && test_is_once() : !ranks.within_host) run(ranks);
-    if (on_gpu && ranks.operations) run_on_gpus(&ranks, function);  /* at last: a child of fork cannot use the driver */
+    for (size_t i = 0; i < COUNT(ways); i++)
+        if (is_asked(&ways[i], &ranks)) run(&ways[i], ranks);
+    /* At last, since a child of fork cannot use the driver. */
+    if (test_kind() == QUERN_CUDA && ranks.operations) run_on_gpus(&ranks, function);
 }

@@ -1,6 +1,6 @@
 /*
- * Tests that run in several ways between the ranks: within a host, between two hosts, over NCCL, and on GPUs of one host.  For
- * suites.
+ * Tests that run in several ways between the ranks: within a host, between two hosts, over NCCL, over a fabric, and on GPUs
+ * of one host.  For suites.
  */
 #ifndef HARNESS_WAYS_H
 #define HARNESS_WAYS_H
@@ -13,7 +13,8 @@ typedef void way_function(struct rank *rank, struct rank_bench *bench);
 
 /*
  * On CPUs: threads and processes of one host, and of two.  On GPUs: all ranks by one thread, if `operations` says what they need;
- * and, where one configuration of emulated GPUs is enough for it, processes of two hosts, over NCCL.
+ * and, where one configuration of emulated GPUs is enough for it, processes of two hosts, over NCCL and, with `operations`, over a
+ * fabric.
  */
 void check_each_way_of(struct ranks ranks, way_function *function);
 

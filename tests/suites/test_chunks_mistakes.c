@@ -1,7 +1,7 @@
 /*
- * Quantised chunks of which one rank makes a mistake, or another call, or none, in each way between the ranks of a host and over
- * NCCL: all get the error, nothing is written, and the group stays usable unless its ranks are GPUs of one host.  tests/fields/ has
- * the other arguments that one rank refuses.
+ * Quantised chunks of which one rank makes a mistake, or another call, or none, in each way between the ranks of a host, over a
+ * fabric and over NCCL: all get the error, nothing is written, and the group stays usable unless its ranks are GPUs that reach each
+ * other's memory.  tests/fields/ has the other arguments that one rank refuses.
  *
  * Runs on: ranks, every emulated, gpu; kernels of barrier, quantize, collective.
  */
@@ -83,13 +83,13 @@ static const struct mistake refusals_in_blocks[] = {
 static const struct one_chunks_form all_of_group = {.everyone = true}, in_blocks = {.in_blocks = true};
 
 static bool applies(const void *one, const struct mistake *mistake) {
-    const struct rank_bench *bench = ((const struct one_chunks *)one)->bench;
-    return mistake->where == ANY || (!bench->rank->on_gpu && (mistake->where == ON_ONE_HOST || !bench->all));
+    const struct rank *rank = ((const struct one_chunks *)one)->bench->rank;
+    return mistake->where == ANY || (!rank_is_over_nccl(rank) && (mistake->where == ON_ONE_HOST || !rank_reaches(rank)));
 }
 
 /* The same members by a list, and all of them without one. */
 TEST_MISTAKES(refused_arguments_of_one_rank_are_told_to_all) {
-    if (!bench->all && !rank->on_gpu) {
+    if (!rank->on_gpu && !rank->shares_thread) {
         rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){BENCH_POOL}, &freed[rank->rank]));
         rank_ok(rank, quern_symmetric_free(bench->group, freed[rank->rank], NULL));
     }

@@ -9,6 +9,10 @@
 #include "harness/cuda.h"
 #include "harness/one_chunks.h"
 #include "harness/random.h"
+#include "ranks/chunks/chunks.h"
+#include "ranks/collective/collective.h"
+#include "ranks/hosts/hosts.h"
+#include "ranks/nccl/nccl.h"
 
 /* ---- random cases ---- */
 
@@ -19,7 +23,7 @@ struct batch {
 };
 
 /* Waits for each chunk on a stream, and copies it to private memory. */
-static void poll(const struct chunks_case *c, const struct rank_bench *bench, CUstream stream, uint32_t value) {
+static void follow(const struct chunks_case *c, const struct rank_bench *bench, CUstream stream, uint32_t value) {
     const struct chunks_layout layout = chunks_case_layout(c);
     const unsigned char *symmetric = bench->pool[POOL_SYMMETRIC];
     const uintptr_t private = (uintptr_t)bench->pool[POOL_PRIVATE];
@@ -51,9 +55,9 @@ static void run_case(struct chunks_case *c, struct rank_bench *bench, CUstream s
         chunks_case_fill(c, bench, value, i == 0);
         chunks_case_expect(c, bench, value);
         rank_bench_line_up(bench);
-        if (is_member && c->is_copied && i) poll(c, bench, second, value);
+        if (is_member && c->is_copied && i) follow(c, bench, second, value);
         chunks_case_call(c, bench, value);
-        if (is_member && c->is_copied && !i) poll(c, bench, second, value);
+        if (is_member && c->is_copied && !i) follow(c, bench, second, value);
         cuda_ok(&bench->side, stream_synchronize(second));
         rank_bench_wait_for_all(bench);
         chunks_case_compare(c, bench);
@@ -150,12 +154,15 @@ TEST_BENCH(chunks_nccl, a_graph_is_launched_twice, .kind = RANK_PROCESSES, .coun
         cuda_ok(&bench->side, words_set_async((CUdeviceptr)(uintptr_t)one.args.ready, 0, CHUNK_WORDS, bench->side.stream));
         rank_ok(rank, one_chunks_call(&one));
         void *graph = nccl_take_graph(&bench->side);
+        const int calls = quern_nccl_count_captured(quern_nccl_rank_of(rank_member_of(rank, bench->group)));
+        rank_check(rank, calls == 1, "the graph has %d calls", calls);
         for (int launch = 0; launch < 2; launch++) {
             nccl_launch_graph(&bench->side, graph);
             rank_bench_wait_for_all(bench);
             one_chunks_check(&one);
         }
         nccl_end_graph(&bench->side, graph);
+        while (quern_nccl_count_captured(quern_nccl_rank_of(rank_member_of(rank, bench->group)))) sched_yield();
     }
 }
 
@@ -236,6 +243,83 @@ Test(chunks_nccl, what_ends_a_call_is_told_to_all) {
     for (size_t i = 0; i < COUNT(ends); i++)
         check_ranks(.kind = RANK_PROCESSES, .count = ONE_RANKS, .hosts = 2, .function = meet_end, .user = &ends[i],
                     .nccl = ends[i].settings, .may_die = ends[i].rank_1 == DIES ? 1 << 1 : 0);
+}
+
+/* ---- a rank that lies, with valid digests ---- */
+
+#define NO_PART "rank 2 got a message of rank 1 that is none of this call: its parts have 0, 0 and "
+static const struct lie {
+    uint16_t order[CHUNKS + 1];
+    int chunks;              /* of its call; 0: CHUNKS */
+    size_t bytes;            /* of a message that is no notice; 0: it is one */
+    const char *words;
+} lies[] = {
+    {{0, 1, 2, 2, 4, 5}, 0, 0, "read a damaged order of rank 1"},              /* a chunk twice */
+    {{0, 1, 2, 3, 4, CHUNKS}, 0, 0, "read a damaged order of rank 1"},         /* one that is none */
+    {{1023, 1, 2, 3, 4, 5}, 0, 0, "read a damaged order of rank 1"},
+    {{4, 3, 2, 1, 0}, CHUNKS - 1, 0, "read a damaged order of rank #"},        /* fewer; this rank misreads the others, too */
+    {{1, 2, 3, 4, 5, 6, 0}, CHUNKS + 1, 0, "read a damaged order of rank #"},  /* more */
+    {{0}, 0, 8, NO_PART "8 bytes"},
+    {{0}, 0, QUERN_EAGER_BYTES, NO_PART "# bytes"},                            /* as long as its place */
+};
+
+static bool take_any(void *user, struct quern_channel *channel) {
+    channel->in = channel->few_in;
+    channel->few_in[channel->ins++] = (struct iovec){user, channel->in_head.last};
+    return true;
+}
+
+/* A notice of another size, which only the ranks that get it can notice. */
+static quern_status bring_bytes(struct quern_membership *member, const struct quern_meeting *meeting, size_t bytes) {
+    static char taken[QUERN_EAGER_BYTES];
+    struct quern_channel *channels = member->net->channels;
+    struct quern_sendrecv sendrecv;
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->net->order);
+    sendrecv.place = take_any, sendrecv.user = taken;
+    for (int i = 0; i < sendrecv.count; i++) {
+        channels[i].out_head.last = bytes;
+        quern_channel_add(&channels[i], quern_nccl_notice_at(member, member->rank), bytes);
+    }
+    return quern_net_sendrecv(&sendrecv, meeting);
+}
+
+/* Makes the call of the others by its own record and order. */
+static quern_status pretend(struct rank *rank, const struct one_chunks *one, const struct lie *lie) {
+    struct quern_membership *member = rank_member_of(rank, one->bench->group);
+    const struct quern_meeting meeting = {QUERN_IN_QUANTIZE_CHUNKS, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
+    uint16_t orders[ONE_RANKS * (CHUNKS + 1)];
+    static struct quern_chunks_call call;
+    call = (struct quern_chunks_call){.member = member, .args = one->args, .places = ONE_RANKS, .place = 1, .rank_at = {0, 1, 2},
+                                      .chunks = lie->chunks ? lie->chunks : CHUNKS, .set = member->everyone, .timeout = RANK_LIMIT};
+    memcpy(call.order, lie->order, sizeof lie->order);
+    if (!lie->bytes) return quern_nccl_agree_on_chunks(&call, orders);
+    char *notice = quern_nccl_notice_at(member, rank->rank);
+    const uint32_t packed[] = {0 | 1 << 10 | 2 << 20, 3 | 4 << 10 | 5 << 20};
+    quern_chunks_write_record_at(&call, 0, notice);
+    memcpy(notice + QUERN_RECORD_BYTES + QUERN_REASON_BYTES, packed, sizeof packed);
+    quern_status status = bring_bytes(member, &meeting, lie->bytes);
+    return status == QUERN_OK ? quern_meet_members_here(member, meeting, QUERN_PHASE_EXIT) : status;
+}
+
+/* Rank 0 reads the notice in the memory of its host, and rank 2 in a message. */
+TEST_RANKS(chunks_nccl, liars_are_found, .kind = RANK_PROCESSES, .count = ONE_RANKS, .hosts = 2, .nccl = "", RANKS_EACH(lies)) {
+    const struct lie *lie = rank->user;
+    struct rank_bench bench;
+    struct one_chunks one;
+    rank_bench_open(&bench, rank, RANK_LIMIT, BENCH_POOL);
+    begin_call(&bench, &one, false);
+    rank_line_up(rank);
+    quern_status status = rank->rank == 1 ? pretend(rank, &one, lie) : one_chunks_call(&one);
+    const bool has_begun = status == QUERN_OK;  /* before rank 2 found what rank 0 cannot see */
+    if (has_begun) status = nccl_await_status(&bench.side, RANK_SOON);
+    rank_check(rank, !has_begun || (lie->bytes && rank->rank < 2), "the lie was not found");
+    rank_refused(rank, status, QUERN_PEER_MISMATCH, lie->words);
+    rank_bench_wait(&bench);
+    if (!has_begun) one_chunks_check_nothing_came(&one, CHUNKS_BEFORE, lie->words);
+    rank_line_up(rank);
+    rank_status(rank, quern_barrier(bench.group, NULL, bench.stream), QUERN_PEER_MISMATCH);
+    rank_line_up(rank);
+    return rank_bench_destroy(&bench);
 }
 
 /* ---- words ---- */

@@ -8,6 +8,7 @@
 #include "harness/gpu_bench.h"
 #include "harness/random.h"
 #include "kernels/collective_problem.h"
+#include "runtime/device.h"
 
 enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE, POOL = 1 << 18 };
 
@@ -239,6 +240,48 @@ Test(collective_cuda, the_switch_does_not_add_for_two_or_what_it_does_not_reach)
         open_switch_call(&c, &bench, &switch_calls[0]);
         run_switch_call(&bench, &c, i ? "no multicast" : "two ranks", 0, 10);
     }
+}
+
+/* ---- what the report says of it ---- */
+
+#define BY_RANKS "in the order of the ranks, since "
+
+static const struct sums {
+    struct gpu_group_options options;
+    const char *begin, *end;   /* of the line */
+} sums[] = {
+    {{.ranks = 3, .machine.multicast = true, .multicast = true}, "by the switch, in memory with a multicast address", ""},
+    {{.ranks = 3, .machine.multicast = true}, BY_RANKS "this rank has not asked for multicast", ""},
+    {{.ranks = 2, .machine.multicast = true, .multicast = true}, BY_RANKS "the switch adds for more than two", ""},
+    {{.ranks = 3, .multicast = true}, BY_RANKS "there is no multicast: ", ": cuda:0 does not support it: it needs NVSwitch"},
+}, pinned = {{.ranks = 3, .machine.multicast = true, .multicast = true},
+             BY_RANKS "there is no multicast: it is pinned memory of the host", ""};
+
+static void check_line_of_sums(const struct sums *expected) {
+    static const char name[] = "sums of QUERN_ORDER_ANY: ";
+    struct gpu_group group CLOSED_BY(gpu_group_close);
+    struct gpu_group_options options = expected->options;
+    char report[4096];
+    options.prepared = PREPARED;
+    gpu_group_open_with(&group, options);
+    quern_group_report(group.group[0], report, sizeof report);
+    const char *line = strstr(report, name), *end = line ? strchr(line, '\n') : NULL;
+    check(end, "no line of sums in %s", report);
+    line += sizeof name - 1;
+    const size_t length = (size_t)(end - line), begins = strlen(expected->begin), ends = strlen(expected->end);
+    const bool is_right = length >= begins + ends && !memcmp(line, expected->begin, begins) &&
+                          !memcmp(end - ends, expected->end, ends) && (ends || length == begins);
+    const bool is_known = cuda_reductions() >= 0 && group.device[0].quern->compute_capability >= 90;
+    check(is_known ? is_right : !strncmp(line, BY_RANKS, sizeof BY_RANKS - 1), "%.*s", (int)length, line);
+}
+
+Test(collective_cuda, the_report_says_whether_the_switch_adds) {
+    for (size_t i = 0; i < COUNT(sums); i++) check_line_of_sums(&sums[i]);
+}
+
+Test(collective_cuda, the_report_says_that_pinned_memory_is_not_added_by_the_switch) {
+    setenv("QUERN_EMULATOR_PEERS", "none", 1);
+    check_line_of_sums(&pinned);
 }
 
 /* ---- memory that begins at another place of a vector on each rank ---- */

@@ -1,6 +1,6 @@
 /*
  * Collectives in which one rank makes a mistake, or another call, or none, in each way between the ranks: all get the error,
- * nothing is written, and the group stays usable unless the calls themselves differ, or its ranks are GPUs of one host.
+ * nothing is written, and the group stays usable unless the calls themselves differ, or its ranks are GPUs that reach each other.
  * tests/fields/ has the other arguments that one rank refuses.
  *
  * Runs on: ranks, every emulated, gpu; kernels of barrier, collective.
@@ -80,7 +80,7 @@ static const struct mistake refusals[] = {
 static bool applies(const void *given, const struct mistake *mistake) {
     const struct one_collective *one = given;
     const enum collective_operation operation = one->form->operation;
-    const bool on_gpus = one->bench->rank->shares_thread, on_cpus = !one->bench->rank->on_gpu && !on_gpus;
+    const bool on_gpus = rank_reaches(one->bench->rank), on_cpus = !one->bench->rank->on_gpu && !on_gpus;
     const bool reduces = collective_reduces(operation), has_workspace = one->workspace_bytes && (on_cpus || reduces);
     const bool reaches = on_gpus && one_is_large(one->form);
     const bool conditions[] = {
@@ -101,7 +101,7 @@ static bool err(struct rank_bench *bench, const struct one_form *form, const str
     return one_calls_err(&one_collective_kind, bench, form, &here, mistake->status == QUERN_PEER_MISMATCH, applies);
 }
 
-/* On GPUs of one host, where each ends the group, in a small form and in a large one. */
+/* On GPUs that reach each other, where each ends the group, in a small form and in a large one. */
 static void err_in_two_forms(struct rank_bench *bench, const struct mistake *mistakes, size_t count) {
     for (size_t i = 0; i < 2 * count; i++)
         for (size_t f = 0; f < COUNT(one_forms); f++) {
@@ -111,9 +111,9 @@ static void err_in_two_forms(struct rank_bench *bench, const struct mistake *mis
 }
 
 static void make_all(struct rank_bench *bench, const struct mistake *mistakes, size_t count) {
-    if (bench->rank->shares_thread) err_in_two_forms(bench, mistakes, count);
+    if (rank_reaches(bench->rank)) err_in_two_forms(bench, mistakes, count);
     for (size_t f = 0; f < COUNT(one_forms); f++) {
-        for (size_t i = 0; i < count && !bench->rank->shares_thread; i++) err(bench, &one_forms[f], &mistakes[i]);
+        for (size_t i = 0; i < count && !rank_reaches(bench->rank); i++) err(bench, &one_forms[f], &mistakes[i]);
         one_calls_run(&one_collective_kind, bench, &one_forms[f]);
     }
 }
@@ -188,12 +188,12 @@ static const struct confusion confusions[] = {
 
 TEST_MISTAKES(other_calls_end_the_group, RANKS_EACH(confusions)) {
     const struct confusion *confusion = rank->user;
-    const bool on_gpus = rank->shares_thread;
+    const bool on_gpus = rank_reaches(rank);
     struct one_collective all[ONE_RANKS];
     struct one_form other = confusion->form;
     quern_status status[ONE_RANKS];
     other.operation = confusion->other;
-    if (rank->on_gpu) return;
+    if (rank_is_over_nccl(rank)) return;
     if (confusion->members && !rank->hosts && !on_gpus) return;  /* of one host: an error, after which the group is usable */
     if (!on_gpus) rank_line_up(rank);
     for (int i = 0; i < bench->count; i++) {
@@ -210,7 +210,7 @@ TEST_MISTAKES(other_calls_end_the_group, RANKS_EACH(confusions)) {
         one_check_unwritten(&all[i], "in another call");
         rank_status(bench[i].rank, quern_barrier(bench[i].group, NULL, bench[i].stream), QUERN_PEER_MISMATCH);
     }
-    if (on_gpus) gpu_bench_renew(bench->all);
+    if (on_gpus) one_renew(bench);
 }
 
 /* ---- ranks that do something else ---- */

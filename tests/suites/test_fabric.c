@@ -160,6 +160,9 @@ TEST_BODY_FOR(fabric, collectives_with_multicast, for (int ranks = 2; ranks <= 4
     struct rank_bench bench;
     open_with_multicast(&bench, rank, 5 << 19);
     rank_ok(rank, quern_symmetric_multicast(bench.group, bench.pool[POOL_SYMMETRIC], &(void *){NULL}));
+    rank_check_report(rank, bench.group,
+                      rank->ranks > 2 ? "sums of QUERN_ORDER_ANY: by the switch, in memory with a multicast address\n"
+                                      : "sums of QUERN_ORDER_ANY: in the order of the ranks, since the switch adds for more");
     collective_run_cases(&bench, &batch);
     rank_line_up(rank);
     rank_bench_close(&bench);

@@ -8,6 +8,7 @@
 #include "harness/cuda.h"
 #include "harness/device.h"
 #include "harness/nccl_side.h"
+#include "ranks/symmetric/symmetric.h"
 
 #define FABRIC .nccl = "", .fabric = "one"
 
@@ -130,6 +131,103 @@ TEST_SIDE(fabric_failures, an_allocation_that_fails_on_one_rank, .kind = RANK_PR
         rank_ok(rank, quern_symmetric_free(side->group, memory, side->stream));
     }
     nccl_meet(side);
+}
+
+/* ---- a rank that lies about its memory ---- */
+
+enum { LIAR = 3, TOLD_BYTES = 4 << 20 };
+
+#define LIE(name, ...) static void name(struct quern_symmetric_part *part) { __VA_ARGS__; }
+LIE(no_bytes, part->bytes = -1)
+LIE(many_bytes, part->bytes = INT64_MAX)
+LIE(more_bytes, part->bytes = (int64_t)part->base_bytes + 1)
+LIE(no_allocation, part->base_bytes = 0)
+LIE(huge_allocation, part->base_bytes = UINT64_MAX)
+LIE(before_allocation, part->address = part->base - 1)
+LIE(at_zero, part->address = 0, part->base = 1)
+LIE(behind_allocation, part->address = part->base + part->base_bytes - (uint64_t)part->bytes + 1)
+
+static const struct lie {
+    void (*tell)(struct quern_symmetric_part *part);
+    bool registers;
+    size_t bytes;            /* without one: of the memory whose handle is told; 0: a handle of nothing */
+    const char *words;       /* of the driver; NULL: the part is damaged */
+} lies[] = {
+    {no_bytes, false, 0, NULL},
+    {many_bytes, false, 0, NULL},
+    {more_bytes, false, 0, NULL},
+    {no_allocation, false, 0, NULL},
+    {huge_allocation, false, 0, NULL},
+    {more_bytes, true, 0, NULL},
+    {no_allocation, true, 0, NULL},
+    {huge_allocation, true, 0, NULL},
+    {before_allocation, true, 0, NULL},
+    {at_zero, true, 0, NULL},
+    {behind_allocation, true, 0, NULL},
+    {NULL, false, TOLD_BYTES / 2, "cuMemMap of the part of rank 3: CUDA_ERROR_INVALID_VALUE"},
+    {NULL, true, TOLD_BYTES / 2, "cuMemMap of the part of rank 3: CUDA_ERROR_INVALID_VALUE"},
+    {NULL, false, 0, "cuMemImportFromShareableHandle: CUDA_ERROR_INVALID_VALUE"},
+    {NULL, true, 0, "cuMemImportFromShareableHandle: CUDA_ERROR_INVALID_VALUE"},
+};
+
+static const struct lie *told;
+static struct quern_cuda driver;
+
+static quern_status describe_wrongly(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
+    const quern_status status = (told->registers ? quern_fabric_registration : quern_fabric_memory).describe(member, pointer, part);
+    if (told->tell) told->tell(part);
+    return status;
+}
+
+static CUresult create_on(int gpu, size_t bytes, CUmemGenericAllocationHandle *memory) {
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                            .requested_handle_types = CU_MEM_HANDLE_TYPE_FABRIC,
+                                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu}};
+    return driver.vmm_create(memory, bytes, &properties, 0);
+}
+
+static CUresult export_wrongly(void *handle, CUmemGenericAllocationHandle memory, int type, unsigned long long flags) {
+    CUmemGenericAllocationHandle other;
+    if (told->tell) return driver.vmm_export(handle, memory, type, flags);
+    memset(handle, 0, sizeof(CUmemFabricHandle));
+    if (!told->bytes) return CUDA_SUCCESS;
+    const CUresult error = create_on(LIAR, told->bytes, &other);
+    return error == CUDA_SUCCESS ? driver.vmm_export(handle, other, type, flags) : error;
+}
+
+/* From here on this rank tells what it likes. */
+static void begin_to_lie(const struct nccl_side *side) {
+    static struct quern_transport transport;
+    static struct quern_symmetric_kind memory, registration;
+    struct quern_membership *member = rank_member_of(side->rank, side->group);
+    memory = quern_fabric_memory, registration = quern_fabric_registration;
+    memory.describe = registration.describe = describe_wrongly;
+    transport = *member->transport;
+    transport.allocated = &memory, transport.registered = &registration;
+    member->transport = &transport;
+    ((struct quern_cuda *)(uintptr_t)side->cuda)->vmm_export = export_wrongly;
+}
+
+/* None has memory then, and the group stays. */
+TEST_SIDE(fabric_failures, liars_are_found, .kind = RANK_PROCESSES, .count = LIAR + 1, .hosts = 2, RANKS_EACH(lies), FABRIC) {
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, rank->rank}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const size_t bytes = TOLD_BYTES;
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr address;
+    told = rank->user, driver = *side->cuda;
+    cuda_ok(side, vmm_reserve(&address, bytes, 0, 0, 0));
+    nccl_check(side, create_on(rank->rank, bytes, &handle), "cuMemCreate");
+    cuda_ok(side, vmm_map(address, bytes, 0, handle, 0));
+    cuda_ok(side, vmm_set_access(address, bytes, &access, 1));
+    if (rank->rank == LIAR) begin_to_lie(side);
+    void *memory = (void *)(uintptr_t)address;
+    rank_refused(rank, told->registers ? quern_symmetric_register(&side->group, 1, &memory, &bytes)
+                                       : quern_symmetric_alloc(&side->group, 1, &bytes, &memory),
+                 told->words ? QUERN_NOT_SUPPORTED : QUERN_PEER_MISMATCH,
+                 told->words ? told->words : "a message of rank 3 is damaged");
+    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+    rank_ok(rank, quern_group_status(side->group));
 }
 
 /* ---- each call of the driver ---- */

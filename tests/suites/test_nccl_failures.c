@@ -155,6 +155,7 @@ TEST_BODY(nccl_failures, calls_of_the_driver, .kind = RANK_PROCESSES, .count = 3
         rank_check(rank, number > LEAST_CALLS || !*is_over, "%d calls of the driver", number);
         rank_line_up(rank);
         const quern_status closed = rank_bench_destroy(&bench);
+        rank_check(rank, closed != QUERN_INVALID_ARGUMENT, "call %d of the driver: graphs still have calls", number);
         if (*is_over) rank_ok(rank, closed);
     }
     rank_check(rank, rank->rank == 1 || told > 3, "told %d times", told);

@@ -10,6 +10,7 @@
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"
 #include "harness/ragged_case.h"
+#include "os/clock.h"
 #include "ranks/nccl/nccl.h"
 
 enum { ALL_REDUCE = 1 + COLLECTIVE_ALL_REDUCE };
@@ -118,6 +119,7 @@ static quern_status fail_in_a_graph(struct rank *rank) {
     args.timeout = failure->limit;
     nccl_begin_capture(&bench.side);
     rank_ok(rank, collective_call(&bench, COLLECTIVE_ALL_REDUCE, &args, BENCH_POOL));
+    rank_ok(rank, quern_barrier(bench.group, NULL, bench.stream));  /* its own limit is the group's */
     void *graph = nccl_take_graph(&bench.side);
     rank_line_up(rank);
     if (is_1 && failure->rank_1 == ENDS) kill(getpid(), SIGKILL);
@@ -126,7 +128,7 @@ static quern_status fail_in_a_graph(struct rank *rank) {
     rank_refused(rank, status, failure->status, failure->detail);
     rank_bench_wait(&bench);
     rank_status(rank, quern_barrier(bench.group, NULL, bench.stream), failure->status);
-    rank_refused(rank, quern_group_destroy(bench.group), QUERN_INVALID_ARGUMENT, "graphs have 1 calls of the group over NCCL");
+    rank_refused(rank, quern_group_destroy(bench.group), QUERN_INVALID_ARGUMENT, "graphs have 2 calls of the group over NCCL");
     nccl_launch_graph(&bench.side, graph);  /* ends at once */
     nccl_end_graph(&bench.side, graph);
     return rank_bench_destroy(&bench);
@@ -206,6 +208,62 @@ TEST_SIDE(nccl_graphs, launches_at_once_have_bounds, .kind = RANK_PROCESSES, .co
     for (int i = 0; i < 2; i++) nccl_end_graph(side, graphs[i]);
 }
 
+/* A rank may leave when it has its part: the watcher looks for it later.  A look that was held up for long tells nothing. */
+TEST_BENCH(nccl_graphs, a_rank_that_leaves_is_missed_a_moment_later, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    struct quern_membership *member = rank_member_of(rank, bench->group);
+    struct quern_nccl_rank *nccl = quern_nccl_rank_of(member);
+    struct quern_nccl_captures *all = nccl->captures;
+    bool any;
+    nccl_begin_capture(&bench->side);
+    rank_ok(rank, quern_barrier(bench->group, NULL, bench->stream));
+    void *graph = nccl_take_graph(&bench->side);
+    rank_line_up(rank);
+    if (rank->rank == 0) {
+        pthread_mutex_lock(&nccl->lock);
+        all->launches[0].begun = 1;
+        rank_ok(rank, quern_nccl_look_at_captured(nccl, &any));
+        __atomic_store_n(&member->segment->rank[1].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+        const int64_t began = all->captured[0].operation.began = quern_now() - 1;
+        const quern_status early = quern_nccl_look_at_captured(nccl, &any);
+        rank_check(rank, early == QUERN_OK || quern_now() - began > 50000000, "a rank is missed at once: status %d", early);
+        all->captured[0].operation.began = quern_now() - 1000000000;
+        rank_refused(rank, quern_nccl_look_at_captured(nccl, &any), QUERN_PEER_LOST, "an operation of NCCL in a graph: rank 1");
+        all->launches[0].ended = 1;
+        pthread_mutex_unlock(&nccl->lock);
+    }
+    nccl_end_graph(&bench->side, graph);
+    rank_line_up(rank);
+}
+
+/* Rank 1 launches another graph than rank 0: it waits in a call that it has captured before the one that is missing. */
+static quern_status launch_another_graph(struct rank *rank) {
+    static const int pair[] = {1, 2};
+    const quern_barrier_args limited = BARRIER_ARGS(.timeout = rank->rank ? RANK_LIMIT : 4);
+    struct rank_bench bench;
+    void *graphs[2];
+    rank_bench_open(&bench, rank, RANK_LIMIT, BENCH_POOL);
+    const quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = 1000, .input = bench.pool[0],
+                                                       .output = bench.pool[1], .members = pair, .member_count = 2);
+    for (int i = 0; i < 2; i++) {
+        nccl_begin_capture(&bench.side);
+        if (i) rank_ok(rank, quern_barrier(bench.group, &limited, bench.stream));
+        else if (rank->rank) rank_ok(rank, collective_call(&bench, COLLECTIVE_ALL_REDUCE, &args, BENCH_POOL));
+        graphs[i] = nccl_take_graph(&bench.side);
+    }
+    rank_line_up(rank);
+    if (rank->rank < 2) nccl_launch_graph(&bench.side, graphs[!rank->rank]);
+    rank_refused(rank, nccl_await_status(&bench.side, RANK_SOON), QUERN_PEER_TIMEOUT,
+                 "in an operation of NCCL in a graph: rank 1 (");
+    rank_check_detail(rank, ", last in quern_all_reduce) and 1 more");
+    rank_bench_wait(&bench);
+    for (int i = 0; i < 2; i++) nccl_end_graph(&bench.side, graphs[i]);
+    return rank_bench_destroy(&bench);
+}
+
+Test(nccl_graphs, a_rank_in_another_graph_is_named_with_its_call) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = launch_another_graph, .nccl = "");
+}
+
 /* ---- what a graph cannot have ---- */
 
 TEST_BENCH(nccl_graphs, all_capture_or_none, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "") {
@@ -259,6 +317,47 @@ TEST_SIDE(nccl_graphs, graphs_have_so_many_calls, .kind = RANK_THREADS, .count =
         nccl_end_capture(side);
         while (quern_nccl_count_captured(quern_nccl_rank_of(rank_member_of(rank, side->group)))) sched_yield();
     }
+}
+
+static void await_word(void *word) {
+    while (!__atomic_load_n((int *)word, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+}
+
+/* As many calls as can be pending wait behind the engine's work: a capture goes on. */
+TEST_SIDE(nccl_graphs, a_capture_does_not_wait_for_what_is_pending, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    struct nccl_side second = *side;
+    int word = 0;
+    cuda_ok(side, stream_create(&second.stream, CU_STREAM_NON_BLOCKING));
+    nccl_enqueue(side, side->stream, await_word, &word);
+    for (int i = 0; i < QUERN_NCCL_PENDING; i++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    nccl_begin_capture(&second);
+    rank_ok(rank, quern_barrier(side->group, NULL, second.stream));
+    void *graph = nccl_take_graph(&second);
+    __atomic_store_n(&word, 1, __ATOMIC_RELEASE);
+    cuda_ok(side, stream_synchronize(side->stream));
+    nccl_launch_graph(&second, graph);
+    cuda_ok(side, stream_synchronize(second.stream));
+    nccl_end_graph(&second, graph);
+    cuda_ok(side, stream_destroy(second.stream));
+}
+
+static void *release_later(void *word) {
+    rank_sleep(0.05);
+    __atomic_store_n((int *)word, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* One call more than can be pending returns when the first one is over, which the engine's work holds up. */
+TEST_SIDE(nccl_graphs, a_call_waits_for_room, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    pthread_t thread;
+    int word = 0;
+    nccl_enqueue(side, side->stream, await_word, &word);
+    for (int i = 0; i < QUERN_NCCL_PENDING; i++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    rank_check(rank, pthread_create(&thread, NULL, release_later, &word) == 0, "no thread");
+    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    rank_check(rank, __atomic_load_n(&word, __ATOMIC_ACQUIRE), "a call did not wait for room");
+    pthread_join(thread, NULL);
+    cuda_ok(side, stream_synchronize(side->stream));
 }
 
 /* ---- transfers ---- */
@@ -433,4 +532,53 @@ TEST_GPU_PAIR(nccl_graphs, a_graph_does_not_outlive_its_communicator, .kind = RA
     rank_refused(rank, nccl_await_status(&gpu->end.side, RANK_SOON), QUERN_GROUP_ABORTED, "which graphs have, too");
     nccl_end_graph(&gpu->end.side, graph);
     rank_line_up(rank);
+}
+
+/* The same behind the end of the graph: only the transfer fails. */
+TEST_GPU_PAIR(nccl_graphs, a_group_outlives_a_communicator_that_no_graph_has, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
+              .nccl = "run:hang!2@1#2") {
+    struct nccl_side *side = &gpu->end.side;
+    transfer_pair_prepare(&gpu->pair, KEY);
+    nccl_end_graph(side, capture_pair(gpu));
+    while (quern_nccl_count_captured(quern_nccl_rank_of(rank_member_of(rank, side->group)))) sched_yield();
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_start(gpu->pair.transfer, side->stream));
+    if (!rank->rank) rank_ok(rank, quern_transfer_cancel(gpu->pair.transfer, "the test's reason"));
+    rank_refused(rank, quern_transfer_wait(gpu->pair.transfer, 0), QUERN_GROUP_ABORTED, "the test's reason");
+    rank_line_up(rank);
+    rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+    rank_ok(rank, quern_group_status(side->group));
+    rank_line_up(rank);
+}
+
+/* Two streams are captured at once, with calls in turn. */
+TEST_BENCH(nccl_graphs, two_graphs_are_captured_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    struct rank_bench both[2] = {*bench, *bench};
+    void *graphs[2];
+    rank_ok(rank, quern_prepare(bench->side.device, QUERN_COLLECTIVE));
+    cuda_ok(&bench->side, stream_create(&both[1].side.stream, CU_STREAM_NON_BLOCKING));
+    both[1].stream = both[1].side.stream;
+    for (int i = 0; i < 2; i++) nccl_begin_capture(&both[i].side);
+    for (int call = 0; call < 6; call++) {
+        const int which = call % 2, from = call / 2 * ELEMENTS;
+        float *sums = (float *)(void *)bench->pool[which];
+        const quern_collective_args args = COLLECTIVE_ARGS(.dtype = QUERN_F32, .count = ELEMENTS, .input = sums + from,
+                                                           .output = sums + from + ELEMENTS);
+        rank_ok(rank, collective_call(&both[which], COLLECTIVE_ALL_REDUCE, &args, BENCH_POOL));
+    }
+    for (int i = 0; i < 2; i++) graphs[i] = nccl_take_graph(&both[i].side);
+    for (int i = 1; i >= 0; i--) {
+        float *sums = (float *)(void *)bench->pool[i];
+        for (int at = 0; at < ELEMENTS; at++) sums[at] = (float)(at + i);
+        rank_line_up(rank);
+        nccl_launch_graph(&both[i].side, graphs[i]);
+        cuda_ok(&both[i].side, stream_synchronize(both[i].stream));
+        for (int at = 0; at < ELEMENTS; at++)
+            rank_check(rank, sums[3 * ELEMENTS + at] == (float)(8 * (at + i)), "graph %d: element %d is %g", i, at,
+                       (double)sums[3 * ELEMENTS + at]);
+        nccl_end_graph(&both[i].side, graphs[i]);
+        rank_line_up(rank);
+    }
+    cuda_ok(&bench->side, stream_destroy(both[1].stream));
 }

@@ -109,6 +109,7 @@ TEST_SIDE(nccl_group, two_streams, TWO, .nccl = "run:delay=3") {
 TEST_SIDE(nccl_group, the_report_names_the_way, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "") {
     rank_check_report(rank, side->group, "hosts 0 and 1: NCCL, since GPU memory does not reach from one host to another");
     rank_check_report(rank, side->group, "cuda:1");
+    rank_check_report(rank, side->group, "sums of QUERN_ORDER_ANY: in the order of the ranks, since the group goes over NCCL\n");
 }
 
 /* ---- what is refused ---- */

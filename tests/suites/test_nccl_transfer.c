@@ -257,10 +257,17 @@ static const struct strange {
     {0, {.word = QUERN_WORD_DATA}},                                           /* in host memory */
     {1, {.word = QUERN_WORD_GO, .bytes = sizeof(struct quern_transfer_go)}},  /* the lower rank orders */
     {0, {.word = QUERN_WORD_GO}},                                             /* nothing */
+    {0, {.word = QUERN_WORD_GO, .bytes = sizeof(struct quern_transfer_go) + 1}},
+    {0, {.word = QUERN_WORD_GO, .bytes = UINT64_MAX / sizeof(struct quern_transfer_go) * sizeof(struct quern_transfer_go)}},
+    {0, {.word = QUERN_WORD_CONNECT, .bytes = sizeof(ncclUniqueId) - 1}},
+    {0, {.word = QUERN_WORD_CONNECT, .bytes = UINT64_MAX}},
+    {0, {.word = QUERN_WORD_BREAK, .bytes = QUERN_TRANSFER_REASON - 1}},
+    {0, {.word = QUERN_WORD_BREAK, .bytes = UINT64_MAX}},
+    {0, {.word = QUERN_WORD_END, .bytes = UINT64_MAX}},
+    {0, {.word = QUERN_WORD_BUFFER, .bytes = sizeof(CUmemFabricHandle)}},     /* of another path */
 };
 
 TEST_GPU_PAIR(nccl_transfer, strange_words, TWO_HOSTS, RANKS_EACH(strange)) {
-    static const char payload[sizeof(ncclUniqueId)];
     const struct strange *said = rank->user;
     struct quern_transfer_frame frame = said->frame;
     transfer_pair_exchange(&gpu->pair, 99, 1);
@@ -268,8 +275,33 @@ TEST_GPU_PAIR(nccl_transfer, strange_words, TWO_HOSTS, RANKS_EACH(strange)) {
     rank_line_up(rank);
     struct quern_conn *conn = rank_member_of(rank, gpu->pair.group)->transfers->conn[!rank->rank];
     frame.number = conn->nccl->generation;
-    if (rank->rank == said->speaker) quern_conn_say(conn, frame, payload, frame.bytes);
+    if (rank->rank == said->speaker) gpu_say(conn, frame);
     rank_refused(rank, transfer_pair_run(&gpu->pair, 0), QUERN_PEER_MISMATCH, "is damaged");
+    rank_line_up(rank);
+}
+
+static quern_status start(const struct gpu_pair *gpu) {
+    return quern_transfer_start(gpu->pair.transfer, gpu->end.side.stream);
+}
+
+/* The lower rank orders what both have started, twice in one list. */
+TEST_GPU_PAIR(nccl_transfer, an_order_names_a_transfer_once, TWO_HOSTS) {
+    transfer_pair_exchange(&gpu->pair, 99, 1);
+    transfer_pair_prepare(&gpu->pair, KEY);
+    struct quern_transfers *all = rank_member_of(rank, gpu->pair.group)->transfers;
+    struct quern_conn *conn = all->conn[!rank->rank];
+    const struct quern_transfer_data *transfer = all->first;
+    uint32_t *instances = rank->shared;
+    while (transfer->key != KEY) transfer = transfer->next;
+    instances[rank->rank] = transfer->instance;
+    if (rank->rank == 0) rank_ok(rank, start(gpu));  /* it hears nothing of the other one's */
+    rank_line_up(rank);
+    if (rank->rank == 1) rank_ok(rank, start(gpu));
+    rank_line_up(rank);
+    const struct quern_transfer_go go = {KEY, transfer->round, instances[0], instances[1]}, twice[] = {go, go};
+    const struct quern_transfer_frame frame = {.word = QUERN_WORD_GO, .number = conn->nccl->generation};
+    if (rank->rank == 0) quern_conn_say(conn, frame, twice, sizeof twice);
+    rank_refused(rank, quern_transfer_wait(gpu->pair.transfer, 0), QUERN_PEER_MISMATCH, "is damaged");
     rank_line_up(rank);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Ragged all-to-alls in which one rank makes a mistake, in each way between the ranks: all get the error, nothing is written, and
- * the group stays usable, unless its ranks are GPUs of one host and the kernels have found the mistake.  tests/fields/ has the
- * other arguments that one rank refuses.
+ * the group stays usable, unless its ranks are GPUs that reach each other and the kernels have found the mistake.  tests/fields/
+ * has the other arguments that one rank refuses.
  *
  * Runs on: ranks, every emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
@@ -48,14 +48,14 @@ static void plan_with(struct rank_bench *bench, bool in_place, const struct mist
     for (int i = 0; i < bench->count; i++)
         if (one_makes(bench[i].rank, mistake)) mistake->make(calls.of[i]);
     const quern_status status = make_plans(&calls, plans);
-    if (bench->all) rank_refused(bench->rank, status, mistake->status, mistake->words);
+    if (rank_reaches(bench->rank)) rank_refused(bench->rank, status, mistake->status, mistake->words);
     else one_expect(bench->rank, mistake, all_are_told, status);
     for (int i = 0; i < bench->count; i++) {
         rank_check(bench->rank, !plans[i], "a plan was made with %s", mistake->words);
         exchange_check_unwritten(calls.of[i], mistake->words);
     }
     one_calls_free(&calls);
-    if (bench->all) plan_rightly(bench);
+    if (rank_reaches(bench->rank)) plan_rightly(bench);
 }
 
 /* ---- in the metadata: all ranks get the same message ---- */
@@ -63,7 +63,7 @@ static void plan_with(struct rank_bench *bench, bool in_place, const struct mist
 TEST_MISTAKES(every_fault_of_metadata_is_told_to_all) {
     for (size_t i = 0; i < 2 * EXCHANGE_FAULTS; i++) {
         const struct mistake *fault = &exchange_faults[i / 2];
-        const bool on_gpus = rank->shares_thread, is_overlap = strstr(fault->words, "is also written by");
+        const bool on_gpus = rank_reaches(rank), is_overlap = strstr(fault->words, "is also written by");
         const struct exchange_form form = {.in_place = on_gpus && (i + i / 2) % 2, .metadata_on_device = on_gpus && i % 2,
                                            .short_way = !on_gpus && i % 2 == 0 && !is_overlap};
         one_calls_err(&exchange_kind, bench, &form, fault, true, NULL);
@@ -73,7 +73,7 @@ TEST_MISTAKES(every_fault_of_metadata_is_told_to_all) {
 }
 
 TEST_MISTAKES(every_fault_of_metadata_is_told_when_a_plan_is_made) {
-    for (size_t i = 0; i < EXCHANGE_FAULTS; i++) plan_with(bench, rank->shares_thread && i % 2, &exchange_faults[i], true);
+    for (size_t i = 0; i < EXCHANGE_FAULTS; i++) plan_with(bench, rank_reaches(rank) && i % 2, &exchange_faults[i], true);
     plan_rightly(bench);
 }
 
@@ -115,7 +115,7 @@ static const struct mistake refusals[] = {
 
 static bool applies(const void *one, const struct mistake *mistake) {
     const struct rank *rank = ((const struct one_exchange *)one)->rank;
-    return mistake->where == ANY || mistake->where == (rank->shares_thread ? ON_GPUS : rank->on_gpu ? OVER_NCCL : ON_CPUS);
+    return mistake->where == ANY || mistake->where == (rank_reaches(rank) ? ON_GPUS : rank->on_gpu ? OVER_NCCL : ON_CPUS);
 }
 
 TEST_MISTAKES(refused_arguments_of_one_rank_are_told_to_all) {
@@ -124,7 +124,7 @@ TEST_MISTAKES(refused_arguments_of_one_rank_are_told_to_all) {
         rank_ok(rank, quern_symmetric_free(bench->group, freed[rank->rank], NULL));
     }
     for (size_t i = 0; i < COUNT(refusals); i++) {
-        const struct exchange_form form = {.metadata_on_device = rank->shares_thread && i % 2};
+        const struct exchange_form form = {.metadata_on_device = rank_reaches(rank) && i % 2};
         if (!one_calls_err(&exchange_kind, bench, &form, &refusals[i], false, applies)) continue;
         if (refusals[i].make != stream) plan_with(bench, false, &refusals[i], false);  /* no plan is made with it */
         one_calls_run(&exchange_kind, bench, &exchange_usual);
@@ -151,8 +151,8 @@ static const struct mistake of_gpus[] = {
     {1, negative_offset, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 0: output_offsets is -1", 0},
 };
 
-TEST_MISTAKES(mistakes_that_gpus_of_one_host_find) {
-    for (size_t i = 0; i < 3 * COUNT(of_gpus) && rank->shares_thread; i++) {
+TEST_MISTAKES(mistakes_that_kernels_find) {
+    for (size_t i = 0; i < 3 * COUNT(of_gpus) && rank_reaches(rank); i++) {
         const struct mistake *mistake = &of_gpus[i / 3];
         const bool in_place = (i + i / 3) % 2, planned = i % 3 == 2;
         const struct exchange_form form = {.in_place = in_place, .metadata_on_device = i % 3 == 1};

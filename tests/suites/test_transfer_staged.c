@@ -471,3 +471,83 @@ TEST_SCENES(transfer_staged, strange_words, for (size_t i = 0; i < COUNT(changes
     munmap(ring[0], QUERN_RING_BYTES);
     munmap(ring[1], QUERN_RING_BYTES);
 }
+
+/* ---- a rank of another host that lies ---- */
+
+/* Rank 1 has asked for the bounce buffer of rank 0, which says this. */
+static const struct quern_transfer_frame lies[] = {
+    {.word = QUERN_WORD_BUFFER},
+    {.word = QUERN_WORD_BUFFER, .bytes = sizeof(CUmemFabricHandle) - 1},
+    {.word = QUERN_WORD_BUFFER, .bytes = sizeof(CUmemFabricHandle) + 1},
+    {.word = QUERN_WORD_BUFFER, .bytes = UINT64_MAX},
+    {.word = QUERN_WORD_BUFFER, .bytes = UINT64_MAX - sizeof(CUmemFabricHandle) + 1},
+    {.word = QUERN_WORD_LISTENING},                                             /* for no descriptor */
+    {.word = QUERN_WORD_LISTENING, .bytes = UINT64_MAX},
+    {.word = QUERN_WORD_TAKEN},                                                 /* of no piece */
+    {.word = QUERN_WORD_TAKEN, .number = UINT64_MAX},
+    {.word = QUERN_WORD_STAGED},
+    {.word = QUERN_WORD_STAGED, .bytes = sizeof(struct quern_transfer_staged)}, /* in a half that is none */
+    {.word = QUERN_WORD_STAGED, .bytes = UINT64_MAX},
+};
+
+TEST_SCENES(transfer_staged, lies_of_another_host, for (size_t i = 0; i < COUNT(lies); i++), 2,
+            (&(struct scene){.more = &lies[i], .hosts = 2})) {
+    const struct scene *scene = rank->user;
+    struct walk walk;
+    begin_walk(&walk, end, LARGE);
+    struct quern_conn *conn = end->side.group->member->transfers->conn[!rank->rank];
+    bool *has_asked = rank->shared, is_said = false;
+    for (int step = 0; step < STEPS && !is_said; step++) {
+        if (has_turn(rank, step)) look(&walk, step);
+        if (rank->rank == 1) *has_asked = conn->bounce->number;
+        rank_line_up(rank);
+        is_said = *has_asked;
+        rank_line_up(rank);
+    }
+    rank_check(rank, is_said, "no rank has asked for a buffer");
+    if (rank->rank == 0) gpu_say(conn, *(const struct quern_transfer_frame *)scene->more);
+    if (walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.pair.transfer, 0);
+    rank_refused(rank, walk.status, QUERN_PEER_MISMATCH, "is damaged");
+    transfer_pair_close(&walk.pair);
+    rank_line_up(rank);
+}
+
+/* What rank 0 exports instead of its memory. */
+static const struct false_handle {
+    size_t bytes;            /* of other memory; 0: none */
+    int fill;                /* without other memory, the bytes of the handle */
+    const char *words;
+} false_handles[] = {
+    {2 << 20, 0, "cuMemMap of the bounce buffer of transfers: CUDA_ERROR_INVALID_VALUE"},
+    {0, 0, "cuMemImportFromShareableHandle: CUDA_ERROR_INVALID_VALUE"},
+    {0, 0xFF, "cuMemImportFromShareableHandle: CUDA_ERROR_INVALID_VALUE"},
+};
+
+static const struct false_handle *exported;
+static struct quern_cuda driver;
+
+static CUresult export_another(void *handle, CUmemGenericAllocationHandle memory, int type, unsigned long long flags) {
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requested_handle_types = type,
+                                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CUmemGenericAllocationHandle other = memory;
+    memset(handle, exported->fill, sizeof(CUmemFabricHandle));
+    if (!exported->bytes) return CUDA_SUCCESS;
+    const CUresult error = driver.vmm_create(&other, exported->bytes, &properties, 0);
+    return error == CUDA_SUCCESS ? driver.vmm_export(handle, other, type, flags) : error;
+}
+
+/* Then it tells the truth, and the next transfer succeeds. */
+TEST_SCENES(transfer_staged, false_handles_of_another_host, for (size_t i = 0; i < COUNT(false_handles); i++), 2,
+            (&(struct scene){.more = &false_handles[i], .hosts = 2})) {
+    const struct scene *scene = rank->user;
+    struct quern_cuda *functions = (struct quern_cuda *)(uintptr_t)end->side.cuda;
+    struct transfer_pair pair = begin_pair(end, 1, LARGE);
+    exported = scene->more, driver = *functions;
+    transfer_pair_fill(&pair, 1);
+    if (rank->rank == 0) functions->vmm_export = export_another;
+    const quern_status status = transfer_run(pair.transfer, end->side.stream, 0);
+    functions->vmm_export = driver.vmm_export;
+    rank_refused(rank, status, QUERN_NOT_SUPPORTED, exported->words);
+    transfer_pair_close(&pair);
+    check_conn(end, LARGE);
+}

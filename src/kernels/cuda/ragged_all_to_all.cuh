@@ -42,6 +42,17 @@ static __device__ __forceinline__ quern_slice_report first_report(const quern_ra
     return overlap_report(problem, faults.overlap);
 }
 
+/* That of a rank whose workspace is elsewhere cannot be read: then it is this fault. */
+static __device__ __forceinline__ quern_slice_report report_of(const quern_ragged_problem &problem, const ragged_faults &faults,
+                                                              int place) {
+    const quern_ragged_header *header = problem.header[place];
+    const uint32_t rank = problem.rank_at[place];
+    if (ragged_counterpart(problem, header).fault(problem, faults.epoch[rank], false) == QUERN_SLICE_WORKSPACE_PLACE) {
+        return {QUERN_SLICE_WORKSPACE_PLACE, (int32_t)rank, (int32_t)problem.links.rank, 0, 0, 0, 0, 0};
+    }
+    return header->report;
+}
+
 static __device__ __forceinline__ void pass_vote(const quern_ragged_problem &problem, const ragged_faults &faults) {
     const bool dissents = faults.any();
     if (dissents && threadIdx.x == 0) {
@@ -55,7 +66,7 @@ static __device__ __forceinline__ void pass_vote(const quern_ragged_problem &pro
         while (problem.rank_at[place] != result.dissenter) {
             place++;
         }
-        end_with(problem.links, QUERN_PHASE_VOTE, problem.header[place]->report);
+        end_with(problem.links, QUERN_PHASE_VOTE, report_of(problem, faults, place));
     }
 }
 

@@ -284,6 +284,9 @@ bool quern_collective_fits_slots(const struct quern_collective_call *call);
 /* Fills in all but `stage`. */
 void quern_collective_fill_problem(const struct quern_collective_call *call, struct quern_collective_problem *problem);
 
+/* Appends whether the switch adds sums whose order may be any, and if not why; for any thread. */
+void quern_report_sums(struct quern_text *text, const struct quern_membership *member);
+
 /* ---- collective_nccl.c: the collectives of GPU ranks of several hosts: a row of the transport over NCCL ---- */
 
 extern const struct quern_collective_transport quern_nccl_collective;

@@ -65,9 +65,11 @@ static void list_outputs(const struct quern_collective_call *call, struct quern_
         problem->multicast = (char *)call->output_place.multicast + call->output_place.offset + begin;
 }
 
-/* It reaches all ranks at once.  With two the links would carry no less: docs/collectives.md. */
+enum { LEAST_OF_SWITCH = 3 };  /* ranks.  With two the links would carry no less: docs/collectives.md. */
+
+/* It reaches all ranks at once. */
 static bool lets_switch_add(const struct quern_collective_call *call, const struct quern_collective_problem *problem) {
-    return call->order == QUERN_ORDER_ANY && call->combination == QUERN_COMBINE_SUM && call->places > 2 &&
+    return call->order == QUERN_ORDER_ANY && call->combination == QUERN_COMBINE_SUM && call->places >= LEAST_OF_SWITCH &&
            call->places == call->member->ranks && call->input_place.multicast && (call->form->scatters || problem->multicast);
 }
 
@@ -148,4 +150,19 @@ void quern_collective_fill_problem(const struct quern_collective_call *call, str
     quern_cuda_link(call->member, &call->set, call->form->operation, call->timeout, &problem->links);
     if (quern_collective_fits_slots(call)) describe_one_shot(call, problem);
     else describe_pass(call, problem);
+}
+
+/* ---- the report ---- */
+
+void quern_report_sums(struct quern_text *text, const struct quern_membership *member) {
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    if (member->device->kind != QUERN_CUDA || !rank) return;
+    const char *why = rank->nccl                         ? "the group goes over NCCL"
+                      : member->ranks < LEAST_OF_SWITCH  ? "the switch adds for more than two"
+                      : !rank->multicast_pad             ? rank->no_multicast
+                      : !member->multicast               ? "this rank has not asked for multicast"
+                                                         : NULL;
+    quern_text_add(text, "sums of QUERN_ORDER_ANY: ");
+    if (why) quern_text_add(text, "in the order of the ranks, since %s\n", why);
+    else quern_text_add(text, "by the switch, in memory with a multicast address\n");
 }

@@ -78,9 +78,13 @@ static quern_status write_pad(const struct quern_membership *member, CUdeviceptr
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "writing a pad");
 }
 
-/* Barriers are slower than the GPUs could have them: the report says why. */
+/* Barriers are slower than the GPUs could have them, and sums are none of the switch: the report says why. */
 static void note_lost_multicast(struct quern_membership *member, const void *pad) {
     const struct quern_symmetric_memory *memory = quern_symmetric_range_at(member->symmetric, pad)->memory;
+    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    struct quern_text reason = quern_text_begin(rank->no_multicast, sizeof rank->no_multicast);
+    quern_text_add(&reason, "there is no multicast: %s", memory->no_multicast);
+    if (member->transport == &quern_pinned_transport) return;
     struct quern_text text = quern_text_begin(member->detour, sizeof member->detour);
     if (memory->lost_multicast) quern_text_add(&text, "without multicast: %s", memory->no_multicast);
 }
@@ -91,7 +95,7 @@ static quern_status set_up_pad(struct quern_membership *member, void *pad) {
     quern_symmetric_find(member, pad, 1, &place);
     for (int peer = 0; peer < member->ranks; peer++) rank->pad[peer] = (uintptr_t)place.peer[peer];
     rank->multicast_pad = (uintptr_t)place.multicast;
-    if (member->transport != &quern_pinned_transport) note_lost_multicast(member, pad);
+    note_lost_multicast(member, pad);
     return write_pad(member, (uintptr_t)pad);
 }
 
@@ -184,48 +188,35 @@ static quern_status attach_pinned(struct quern_membership *const *members, int c
     return end_attach(members, count, make_all(members, count, NULL));
 }
 
+/* What the kernels do is the same on all of them. */
+#define BY_KERNELS                                                                                          \
+    .look = quern_cuda_look, .settle = settle, .detach = detach, .barrier = quern_cuda_barrier,             \
+    .ragged = &quern_cuda_ragged, .collective = &quern_cuda_collective, .chunks = &quern_cuda_chunks
+
 const struct quern_transport quern_cuda_transport = {
+    BY_KERNELS,
     .name = "GPU memory",
     .serves = serves,
     .attach = attach,
-    .look = quern_cuda_look,
-    .settle = settle,
-    .detach = detach,
-    .barrier = quern_cuda_barrier,
     .allocated = &quern_cuda_memory,
     .registered = &quern_cuda_registration,
-    .ragged = &quern_cuda_ragged,
-    .collective = &quern_cuda_collective,
-    .chunks = &quern_cuda_chunks,
 };
 
 const struct quern_transport quern_pinned_transport = {
+    BY_KERNELS,
     .name = "pinned host memory",
     .serves = serves,
     .attach = attach_pinned,
-    .look = quern_cuda_look,
-    .settle = settle,
-    .detach = detach,
-    .barrier = quern_cuda_barrier,
     .allocated = &quern_pinned_memory,
     .registered = &quern_pinned_registration,
-    .ragged = &quern_cuda_ragged,
-    .collective = &quern_cuda_collective,
-    .chunks = &quern_cuda_chunks,
 };
 
 const struct quern_transport quern_fabric_transport = {
+    BY_KERNELS,
     .name = "GPU memory over a fabric",
     .reaches_hosts = true,
     .serves = serves_hosts,
     .attach = attach,
-    .look = quern_cuda_look,
-    .settle = settle,
-    .detach = detach,
-    .barrier = quern_cuda_barrier,
     .allocated = &quern_fabric_memory,
     .registered = &quern_fabric_registration,
-    .ragged = &quern_cuda_ragged,
-    .collective = &quern_cuda_collective,
-    .chunks = &quern_cuda_chunks,
 };

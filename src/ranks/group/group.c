@@ -334,6 +334,7 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
     quern_report_hosts(&text, member);
     quern_report_transfers(&text, member);
     quern_report_sight(&text, member);
+    quern_report_sums(&text, member);
     if (*member->detour) quern_text_add(&text, "by way of %s: %s\n", member->transport->name, member->detour);
     quern_report_poison(&text, member);
     quern_end_visit(group);

@@ -94,9 +94,15 @@ struct quern_nccl_wait {
 /* Nanoseconds; a limit beyond all times is none. */
 int64_t quern_nccl_limit(double seconds);
 
+/* Nanoseconds.  A rank that has its part of what runs may leave in order before this one has seen the end. */
+enum { QUERN_NCCL_GRACE = 50000000 };
+
 /* Not QUERN_OK: the group is poisoned, by this call or before. */
 quern_status quern_nccl_check_gone(const struct quern_membership *member, const struct quern_nccl_wait *wait);
 quern_status quern_nccl_check_limit(const struct quern_membership *member, const struct quern_nccl_wait *wait, int64_t now);
+
+/* Both, of an operation that runs. */
+quern_status quern_nccl_check_running(const struct quern_membership *member, const struct quern_nccl_wait *wait, int64_t now);
 
 /* Asks NCCL, with the lock held: *is_ready says whether the call in progress has ended. */
 quern_status quern_nccl_ask(const struct quern_nccl_rank *rank, const char *what, bool *is_ready);

@@ -75,6 +75,12 @@ quern_status quern_nccl_check_limit(const struct quern_membership *member, const
                                 behind);
 }
 
+quern_status quern_nccl_check_running(const struct quern_membership *member, const struct quern_nccl_wait *wait, int64_t now) {
+    quern_status status = QUERN_OK;
+    if (now - wait->began > QUERN_NCCL_GRACE) status = quern_nccl_check_gone(member, wait);
+    return status == QUERN_OK ? quern_nccl_check_limit(member, wait, now) : status;
+}
+
 /* ---- NCCL ---- */
 
 quern_status quern_nccl_poison(const struct quern_nccl_rank *rank, ncclResult_t result, const char *what) {

@@ -25,8 +25,7 @@
 enum { LAUNCHES_BYTES = QUERN_NCCL_CAPTURED * sizeof(struct quern_nccl_launches) };
 _Static_assert(LAUNCHES_BYTES % 4096 == 0, "the counts fill their pages");
 
-static const int64_t GRACE = 50000000;               /* nanoseconds, as in nccl_watch.c */
-static const int64_t LAST_WAIT = 1000000000;         /* for user objects of graphs that were just destroyed */
+static const int64_t LAST_WAIT = 1000000000;         /* nanoseconds, for user objects of graphs that were just destroyed */
 
 /* ---- the table ---- */
 
@@ -186,8 +185,7 @@ quern_status quern_nccl_look_at_captured(struct quern_nccl_rank *rank, bool *any
                                              .began = operation->began, .limit = operation->limit, .tag = operation->tag,
                                              .is_replay = true};
         *any = true;
-        if (now - operation->began > GRACE) status = quern_nccl_check_gone(rank->member, &wait);
-        if (status == QUERN_OK) status = quern_nccl_check_limit(rank->member, &wait, now);
+        status = quern_nccl_check_running(rank->member, &wait, now);
     }
     return status;
 }

@@ -13,8 +13,7 @@
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
-static const int64_t GRACE = 50000000;        /* nanoseconds: a rank that has its part may leave before this one has seen the end */
-static const int64_t SETTLING = 1000000000;   /* for the stream behind an aborted communicator */
+static const int64_t SETTLING = 1000000000;   /* nanoseconds, for the stream behind an aborted communicator */
 
 static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
 
@@ -386,7 +385,7 @@ static void watch(struct quern_nccl_pair *pair) {
     if (break_if_poisoned(pair)) return;
     if (!quern_rank_has_gone(member->roster, pair->peer)) return;
     if (!pair->gone_since) pair->gone_since = now;
-    if (now - pair->gone_since <= GRACE) return;
+    if (now - pair->gone_since <= QUERN_NCCL_GRACE) return;
     char place[100];
     struct quern_text text = quern_text_begin(place, sizeof place);
     quern_describe_place(&text, member->roster, pair->peer);

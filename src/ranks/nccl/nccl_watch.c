@@ -17,9 +17,6 @@
 #include "ranks/watch.h"
 #include "runtime/status.h"
 
-/* Nanoseconds.  A rank that has its part of an operation may leave in order before this one has seen the end. */
-static const int64_t GRACE = 50000000;
-
 static bool has_passed(const struct quern_nccl_rank *rank, CUevent event, quern_status *status) {
     const CUresult result = quern_cuda_rank_of(rank->member)->cuda->event_query(event);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
@@ -34,8 +31,7 @@ static quern_status look_at_oldest(struct quern_nccl_rank *rank, struct quern_nc
     if (!operation->began || status != QUERN_OK) return status;
     const struct quern_nccl_wait wait = {"an operation of NCCL", &operation->set, operation->began, operation->limit,
                                          operation->tag, operation->number, false};
-    if (now - operation->began > GRACE) status = quern_nccl_check_gone(rank->member, &wait);
-    return status == QUERN_OK ? quern_nccl_check_limit(rank->member, &wait, now) : status;
+    return quern_nccl_check_running(rank->member, &wait, now);
 }
 
 /* Whether this rank waits for others, for the report and the other ranks. */

@@ -58,13 +58,12 @@ static quern_status exchange_parts(struct making *making) {
     return quern_exchange(making->members, making->count, making->operation, payloads, sizeof *making->mine, making->parts);
 }
 
-/* Whether a part lies within its allocation, if it has one. */
-static bool is_sound(const struct quern_symmetric_part *part) {
+/* Whether a part lies within its allocation, which each of GPUs has. */
+static bool is_sound(const struct quern_symmetric_kind *kind, const struct quern_symmetric_part *part) {
     if (part->bytes < 0 || part->bytes > QUERN_MOST_BYTES) return false;
-    if (!part->base_bytes) return true;
+    if (!kind->has_bases) return true;
     if (part->base_bytes > 2 * (uint64_t)QUERN_MOST_BYTES || (uint64_t)part->bytes > part->base_bytes) return false;
-    const uint64_t most = part->base_bytes - (uint64_t)part->bytes;
-    return !part->address || (part->address >= part->base && part->address - part->base <= most);
+    return part->address - part->base <= part->base_bytes - (uint64_t)part->bytes;  /* an address before it is far behind it */
 }
 
 /* The parts have come through memory that others can write. */
@@ -74,7 +73,7 @@ static quern_status check_parts(const struct making *making) {
     for (int rank = 0; rank < first->ranks; rank++)  /* memory of another host is none of this one's */
         if (!reaches && first->roster->peer[rank].is_elsewhere) making->parts[rank] = (struct quern_symmetric_part){.bytes = 0};
     for (int rank = 0; rank < first->ranks; rank++)
-        if (!is_sound(&making->parts[rank])) return quern_fail_damaged(first->device, "a message", rank);
+        if (!is_sound(making->kind, &making->parts[rank])) return quern_fail_damaged(first->device, "a message", rank);
     return QUERN_OK;
 }
 

@@ -21,7 +21,7 @@ enum { QUERN_TOLD_FREES = 4 };
 struct quern_symmetric_part {
     int64_t bytes;               /* as requested */
     uint64_t address;            /* registration: of the part, in the rank's own process */
-    uint64_t base, base_bytes;   /* registration on a GPU: the allocation that contains it */
+    uint64_t base, base_bytes;   /* on a GPU: the allocation that contains it; base 0: it begins with the part */
     uint64_t control_group;      /* CPU: limits the memory of the rank's process; 0: none does */
     int32_t handle_kind;                 /* registration on a GPU: how other processes reach it */
     int32_t multicast;           /* this rank asks for it */
@@ -86,6 +86,7 @@ struct quern_symmetric_step {
 struct quern_symmetric_kind {
     bool is_registration;
     const char *no_multicast;           /* why memory of this kind never has it; NULL: it may */
+    bool has_bases;                     /* each part lies within an allocation, which the rank tells, too */
     size_t state_bytes;                 /* of the state, if the steps are those of symmetric_host.c */
 
     /* Describes a rank's part.  Fails for memory that cannot be made reachable.  part->bytes is set already. */
@@ -224,7 +225,8 @@ void quern_cuda_discard_memory(struct quern_symmetric_memory *memory);
 
 /* What the kinds of memory of cuMemCreate have in common. */
 #define QUERN_CUDA_MEMORY                                                                                             \
-    .describe = quern_cuda_describe_part, .take = quern_cuda_take, .settle = quern_cuda_settle_memory,                \
+    .has_bases = true, .describe = quern_cuda_describe_part, .take = quern_cuda_take,                                 \
+    .settle = quern_cuda_settle_memory,                                                                               \
     .leave = quern_cuda_leave_memory, .may_close = quern_cuda_may_close,                                              \
     .discard = quern_cuda_discard_memory, .record = quern_cuda_record,                                                \
     .has_ended = quern_cuda_has_ended, .await = quern_cuda_await, .erase = quern_cuda_erase

@@ -394,7 +394,7 @@ static const struct quern_symmetric_step between_hosts[] = {
 };
 
 #define REGISTRATION                                                                                                      \
-    .is_registration = true, .no_multicast = "registered memory has none: use quern_symmetric_alloc",                     \
+    .is_registration = true, .no_multicast = "registered memory has none: use quern_symmetric_alloc", .has_bases = true,  \
     .describe = describe, .take = quern_cuda_take, .settle = settle, .close = close_memory, .discard = discard,           \
     .generation = generation, .record = quern_cuda_record, .has_ended = quern_cuda_has_ended, .await = quern_cuda_await, \
     .erase = quern_cuda_erase

@@ -70,6 +70,11 @@ static int list_victims(struct quern_transfers *all, struct quern_conn *conn, st
     return count;
 }
 
+static void forget_flight(struct quern_nccl_path *path) {
+    for (int i = 0; i < path->flying; i++) path->flight[i]->flies = false;
+    path->flying = 0;
+}
+
 /* Aborts it and lets the transfers that need it fail.  The other rank is told of these first, and then of the abort. */
 static void break_link(struct quern_transfers *all, struct quern_conn *conn, bool is_news, quern_status status,
                        const char *reason) {
@@ -87,8 +92,7 @@ static void break_link(struct quern_transfers *all, struct quern_conn *conn, boo
             if (pair->is_over) quern_transfer_fail(victims[i], pair->status, "%s", pair->reason);
             else quern_transfer_fail(victims[i], status, "%s", text);
         }
-    for (int i = 0; i < path->flying; i++) path->flight[i]->flies = false;
-    path->flying = 0;
+    forget_flight(path);
     path->is_said = path->is_heard = false;
     if (is_news)
         quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_BREAK,
@@ -235,7 +239,7 @@ static struct quern_transfer_pair *named_pair(const struct quern_transfers *all,
     while (transfer && transfer->key != go->key) transfer = transfer->next;
     struct quern_transfer_pair *pair = transfer && transfer->instance == go->other ? pair_of(transfer, conn) : NULL;
     const bool is_meant = pair && pair->other == go->instance && transfer->round == go->round && pair->is_agreed &&
-                          is_started(pair) && !pair->flies;
+                          is_started(pair);
     return is_meant ? pair : NULL;
 }
 
@@ -246,15 +250,20 @@ static void obey(struct quern_transfers *all, struct quern_conn *conn) {
     path->flying = 0;
     for (int i = 0; i < order->count; i++) {
         struct quern_transfer_pair *pair = named_pair(all, conn, &order->list[i]);
-        if (pair) path->flight[path->flying++] = pair;
-        else is_whole = false;
+        if (!pair) is_whole = false;
+        else if (pair->flies) quern_conn_damaged(conn);  /* named twice: nothing flies yet */
+        else path->flight[path->flying++] = pair;
+        if (pair) pair->flies = true;
     }
     drop_order(path);
+    if (conn->status != QUERN_OK) {
+        forget_flight(path);
+        return;
+    }
     if (is_whole) {
         take_off(all, conn);
         return;
     }
-    for (int i = 0; i < path->flying; i++) path->flight[i]->flies = true;
     char reason[100];
     struct quern_text text = quern_text_begin(reason, sizeof reason);
     quern_text_add(&text, "rank %d has ended a transfer that was to begin together with this one", conn->member->rank);
