@@ -29,6 +29,7 @@ BUFFERED = 0.3         # of the L2 cache: written data that memory does not have
 RAISES, RAISE_CLOCKS = 3.0, 1000.0   # bench/operations/data.c: 2.5 to 4.5 in a confident row; one lane works, the others wait
 EXCHANGE = 0.6         # us between the blocks of a cluster (assumed)
 DRAIN = 0.97           # of the bandwidth, at most, when reads and writes follow one another as they come (assumed)
+STREAMS = 0.92         # ... of a kernel that reads and writes more arrays than a copy does (assumed of the low figure)
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ def of_tiles(chip: Chip, tile: Tile, warps: int) -> tuple[float, float]:
     """Low: a load takes as long as memory under load takes.  High: as an idle one.  `warps` of a scheduler take tiles."""
     bandwidth = chip.copy * 1e3 / chip.sms / chip.clock  # bytes a clock of a multiprocessor
     found = []
-    for load in (LOADED, 1.0):
+    for load, most in ((LOADED, STREAMS), (1.0, DRAIN)):
         works = issue.clocks(tile.body, warps, chip, 3, load) / (4 * warps)
-        found.append(tile.bytes / bandwidth / max(works, tile.moves / bandwidth / DRAIN))
+        found.append(tile.bytes / bandwidth / max(works, tile.moves / bandwidth / most))
     return found[0], found[1]

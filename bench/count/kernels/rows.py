@@ -27,7 +27,7 @@ _INSIDE = ("rows",)
 
 # How a block learns the mean's divisor, once: it gathers what all have counted, and counts what is missing.
 LABELS = (
-    Shape("labels", has=("LOP3",), lacks=("MUFU", "LD", "ST", "SHFL", "BAR", "F"), inside=_INSIDE, holds=True),
+    Shape("labels", has=("LOP3",), lacks=("MUFU", "LD[GS]", "ST", "SHFL", "BAR", "F"), inside=_INSIDE, holds=True),
     Shape("missing labels", inside=("labels", "missing labels")),
 )
 
