@@ -23,7 +23,7 @@ from gen.toolchain import find_nvcc  # noqa: E402
 from runner.targets import first_with  # noqa: E402
 
 FOLDER = "build/selection"
-LARGEST_ENGINE = 3_000_000  # bytes of a stripped engine with all operations for one CPU and one GPU generation
+LARGEST_ENGINE = 3_050_000  # bytes of a stripped engine with all operations for one CPU and one GPU generation
 TARGETS = [target.name for target in plan.targets(architecture=ARCHITECTURES[0])]
 GPU = first_with("clusters").name
 WHOLE = "; `./quern build` makes a library with all kernels"
