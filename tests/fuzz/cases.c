@@ -223,7 +223,6 @@ static void quantize_numbers(quern_quantize_args *a) {
     struct live *live = input_one_in(3) ? state_choose(HANDLE_OF_quern_quantize_plan) : NULL;
     if (!live) return;
     a->input_dtype = live->quantized.input_dtype, a->output_dtype = live->quantized.output_dtype;
-    a->tensor_count = live->quantized.tensor_count;  /* not read, but the extent of the arrays */
     a->tensors = OMIT;
     a->scaling = live->quantized.scaling;
     if (a->scaling == QUERN_SCALING_MX) a->history = OMIT;
@@ -395,6 +394,9 @@ void case_tame(const struct record *record, void *self) {
     quern_group_args *group = self;
     quern_set_threads__parameters *threads = self;
     quern_chunk_wait__parameters *wait = self;
+    quern_quantize_args *quantized = self;
+    const struct live *plan = is(record, "quern_quantize_args") ? state_find(quantized->plan) : NULL;
+    if (plan) quantized->tensor_count = plan->quantized.tensor_count;  /* not read, but the extent of the arrays */
     if (is(record, "quern_group_args") && group->ranks > 1) {
         group->timeout = short_time(group->timeout);
         group->first_timeout = short_time(group->first_timeout);
