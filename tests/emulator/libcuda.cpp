@@ -183,29 +183,16 @@ API void quern_emulator_statistics(quern_emulator_statistics_t *s) {
   count_allocations(s->allocations, s->bytes);
 }
 
-// Kernels that have started before the one before them in the stream had ended.
-API unsigned long long quern_emulator_early_launches() {
-  std::lock_guard<Door> lock(driver().door);
-  return statistics.early;
-}
+#define COUNT(name, field)                         \
+  API unsigned long long quern_emulator_##name() { \
+    std::lock_guard<Door> lock(driver().door);     \
+    return statistics.field;                       \
+  }
 
-// The multimem.ld_reduce instructions that threads have executed.
-API unsigned long long quern_emulator_reductions() {
-  std::lock_guard<Door> lock(driver().door);
-  return statistics.reductions;
-}
-
-// The ordered loads that threads have executed.
-API unsigned long long quern_emulator_looks() {
-  std::lock_guard<Door> lock(driver().door);
-  return statistics.looks;
-}
-
-// The looks of threads at the word that they have looked at just before, without a store of their own between.
-API unsigned long long quern_emulator_waits() {
-  std::lock_guard<Door> lock(driver().door);
-  return statistics.waits;
-}
+COUNT(early_launches, early)   // kernels that have started before the one before them in the stream had ended
+COUNT(reductions, reductions)  // multimem.ld_reduce instructions that threads have executed
+COUNT(looks, looks)            // ordered loads that threads have executed
+COUNT(waits, waits)            // looks at the word that the thread has looked at just before, without a store of its own between
 
 // The streams of a priority that exist, default streams apart.
 API long quern_emulator_streams(int priority) {

@@ -97,25 +97,16 @@ long long cuda_blocks(void) {
     return read_statistics(&statistics) ? (long long)statistics.blocks : -1;
 }
 
-long long cuda_early_launches(void) {
-    cuda();
-    return emulator_early_launches ? (long long)emulator_early_launches() : -1;
-}
+#define COUNT_OF(name)               \
+    long long cuda_##name(void) {    \
+        cuda();                      \
+        return emulator_##name ? (long long)emulator_##name() : -1; \
+    }
 
-long long cuda_reductions(void) {
-    cuda();
-    return emulator_reductions ? (long long)emulator_reductions() : -1;
-}
-
-long long cuda_looks(void) {
-    cuda();
-    return emulator_looks ? (long long)emulator_looks() : -1;
-}
-
-long long cuda_waits(void) {
-    cuda();
-    return emulator_waits ? (long long)emulator_waits() : -1;
-}
+COUNT_OF(early_launches)
+COUNT_OF(reductions)
+COUNT_OF(looks)
+COUNT_OF(waits)
 
 long cuda_bindings(void) {
     cuda();
