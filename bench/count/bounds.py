@@ -1,4 +1,4 @@
-"""The predicted share of a chip's copy bandwidth.  Called by table.py.  README.md states the model and how sure it is."""
+"""The share of a chip's copy bandwidth that a kernel can reach at most.  Called by table.py.  README.md states the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chips for which the share of copy bandwidth is predicted.  Called by predict.py.
+"""The chips for which shares of copy bandwidth are predicted.  Called by bounds.py and timeline.py.
 
 Every figure names its source; `assumed` marks what no publication known to us states.  Nothing here was measured by this project.
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gen.toolchain import tools
 
-from . import chips, predict
+from . import bounds, chips
 from .launches import ROWS
 from .machine_code import MachineCode
 from .pipes import PIPES
@@ -46,7 +46,7 @@ def markdown_table(head: list[str], lines: list[list[str]]) -> str:
 
 def _chips() -> str:
     lines = [[chip.name, chip.target, str(chip.sms), f"{chip.clock:g}", f"{chip.copy:g}", f"{chip.latency:.0f}",
-              f"{predict.needed_in_flight(chip) / 1024:.0f}", f"{predict.budget(chip, 4):.1f}", chip.source]
+              f"{bounds.needed_in_flight(chip) / 1024:.0f}", f"{bounds.budget(chip, 4):.1f}", chip.source]
              for chip in chips.CHIPS.values()]
     head = ["chip", "target", "SMs", "GHz", "copy, TB/s", "latency, ns", "KiB in flight an SM", "slots for 4 bytes", "source"]
     return markdown_table(head, lines)

@@ -1,4 +1,4 @@
-"""The pipe of an SM that executes each opcode, and the bytes that it moves in shared memory.  Called by counts.py and predict.py.
+"""The pipe of an SM that executes each opcode, and the bytes that it moves in shared memory.  Called by counts.py and bounds.py.
 
 The opcodes are not documented; the table follows the published microbenchmarks (README.md) and the CUDA guide's throughputs.
 """

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
-from gen.operations.cross_entropy import SHORT_ROWS
 from gen.operation import VARIANT
+from gen.operations.cross_entropy import SHORT_ROWS
 from gen.spec import DTYPES
 
-from . import issue, predict, table, timeline
+from . import bounds, issue, table, timeline
 from .chips import CHIPS, Chip
 from .describe import Item
 from .files import markdown_table
@@ -106,7 +106,7 @@ class _Kernel:
         launch = self.row.launch
         if kind == "sum":
             return (self.bytes - self.kept(item)) * part
-        moved = predict.moves(launch, self.chip, predict.blocks_of_sm(launch, self.chip)) - launch.must_move
+        moved = bounds.moves(launch, self.chip, bounds.blocks_of_sm(launch, self.chip)) - launch.must_move
         return moved * self.row.use.vocab * part
 
 
@@ -117,7 +117,7 @@ def _count(name: str, body: Sequence[Instruction]) -> int:
 def _works(row: table.Row, chip: Chip, sms: int) -> Iterator[tuple[float, Work]]:
     """The rows of each alignment, as if all were so."""
     kernel = _Kernel(row, chip)
-    blocks = predict.blocks_of_sm(row.launch, chip)
+    blocks = bounds.blocks_of_sm(row.launch, chip)
     turns = rows_of(row.use.vocab) * row.use.blocks / (kernel.at_once * blocks * sms)
     for item in kernel.items:
         yield item.share, Work(chip, sms, tuple(kernel.parts(item)), blocks, turns, 2 * kernel.bytes)
@@ -142,9 +142,9 @@ def tile_shares(row: table.Row, chip: Chip) -> tuple[float, float]:
     walk = Walk(flow, name_loops(flow, described.shapes(row.kernel)), item.roles[0])
     walk.run()
     body = [code.instructions[i] for _, each, trips in walk.segments() for i in each * round(trips)]
-    blocks = predict.blocks_of_sm(row.launch, chip)
+    blocks = bounds.blocks_of_sm(row.launch, chip)
     elements = item.elements / item.roles[0].warps
-    tile = timeline.Tile(body, row.launch.must_move * elements, predict.moves(row.launch, chip, blocks) * elements)
+    tile = timeline.Tile(body, row.launch.must_move * elements, bounds.moves(row.launch, chip, blocks) * elements)
     return timeline.of_tiles(chip, tile, max(1, blocks * row.kernel.threads // 128))
 
 
@@ -208,7 +208,7 @@ def as_markdown(chips: dict[str, tuple[list[Predicted], list[Predicted], list[Pr
     for name, (plain, full, tiles) in chips.items():
         others = {each.row.use.vocab: each for each in full}
         lines = [[f"{each.row.use.vocab:,}", each.row.kernel.key[VARIANT], f"{rows_of(each.row.use.vocab):,}",
-                  str(predict.blocks_of_sm(each.row.launch, CHIPS[name])), str(each.row.use.blocks), _range(each),
+                  str(bounds.blocks_of_sm(each.row.launch, CHIPS[name])), str(each.row.use.blocks), _range(each),
                   _range(others.get(each.row.use.vocab))] for each in plain]
         head = ["vocab", "kernel", "rows", "blocks an SM", "cluster", "share", "with all options"]
         parts.append(f"\n## {name}\n\n{markdown_table(head, lines)}")

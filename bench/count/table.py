@@ -12,7 +12,7 @@ from gen import plan
 from gen.operation import VARIANT
 from gen.spec import GpuTarget
 
-from . import chips, launches, predict
+from . import bounds, chips, launches
 from .counts import Count, count
 from .describe import Use
 from .flow import Fault
@@ -95,19 +95,19 @@ class Row:
     kernel: plan.Kernel
     use: Use
     count: Count
-    launch: predict.Launch
+    launch: bounds.Launch
     chosen: bool
 
     @property
     def shares(self) -> dict[str, tuple[float, str]]:
         """By chip: the share of copy bandwidth and what bounds it."""
-        return {chip.name: predict.share(self.count, self.launch, chip) for chip in chips.of_target(self.kernel.target.name)}
+        return {chip.name: bounds.share(self.count, self.launch, chip) for chip in chips.of_target(self.kernel.target.name)}
 
     @property
     def blocks(self) -> int | None:
         """Of an SM."""
         found = chips.of_target(self.kernel.target.name)
-        return predict.blocks_of_sm(self.launch, found[0]) if found else None
+        return bounds.blocks_of_sm(self.launch, found[0]) if found else None
 
     def as_json(self) -> dict:
         row: dict = {"kernel": self.kernel.base_name, "target": self.kernel.target.name}
@@ -122,7 +122,7 @@ class Row:
         return row
 
 
-def count_of(kernel: plan.Kernel, use: Use, keeps_listing: bool = False) -> tuple[Count, predict.Launch]:
+def count_of(kernel: plan.Kernel, use: Use, keeps_listing: bool = False) -> tuple[Count, bounds.Launch]:
     """Counts one kernel; raises flow.Fault if it does not fit its description."""
     described = DESCRIBED[kernel.operation]
     if kernel.key.get(VARIANT) not in described.VARIANTS:
@@ -130,7 +130,7 @@ def count_of(kernel: plan.Kernel, use: Use, keeps_listing: bool = False) -> tupl
     code = MachineCode(kernel)
     items = described.items(kernel, use)
     must_move, again = described.moved(kernel, use)
-    launch = predict.Launch(kernel.threads, code.registers, code.static_shared + use.shared, must_move, again,
+    launch = bounds.Launch(kernel.threads, code.registers, code.static_shared + use.shared, must_move, again,
                             again * use.vocab / use.blocks, sum(item.share * item.in_flight for item in items))
     # The blocks of a grid that take work in turns.
     launched = _launch_of(kernel, use.vocab) if use.vocab else None

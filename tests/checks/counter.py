@@ -12,7 +12,7 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests")]
 from checks import cases  # noqa: E402
-from count import check, chips, issue, predict, sass, table, timeline  # noqa: E402
+from count import bounds, check, chips, issue, sass, table, timeline  # noqa: E402
 from count.counts import Count, count  # noqa: E402
 from count.describe import Item, Role, Shape, Use, Way  # noqa: E402
 from count.flow import Fault, Flow  # noqa: E402
@@ -91,7 +91,7 @@ def test_double_arithmetic_in_one_warp_and_in_a_function() -> None:
     found = counted("fp64", (), roles, 64)
     expect(found.slots, 6.0)
     expect(found.pipes["fp64"], 2.0, "fp64")
-    expect(predict.demands(found, chips.CHIPS["T4"])["fp64"], 128.0, "fp64 on a T4")
+    expect(bounds.demands(found, chips.CHIPS["T4"])["fp64"], 128.0, "fp64 on a T4")
 
 
 def test_predicated_instructions_take_slots() -> None:
@@ -177,13 +177,13 @@ def test_pipes() -> None:
         expect(shared_bytes_of(name), size, name)
 
 
-LAUNCH = predict.Launch(threads=512, registers=40, shared=66272, must_move=4, again=0, row_again=0, in_flight=65536)
+LAUNCH = bounds.Launch(threads=512, registers=40, shared=66272, must_move=4, again=0, row_again=0, in_flight=65536)
 
 
-def share_of(launch: predict.Launch = LAUNCH, **pipes: float) -> tuple[float, str]:
+def share_of(launch: bounds.Launch = LAUNCH, **pipes: float) -> tuple[float, str]:
     found = Count(slots=sum(pipes.values()))
     found.pipes.update(pipes)
-    return predict.share(found, launch, replace(chips.CHIPS["H200"], clock=1.755, copy=4.3, latency=750))
+    return bounds.share(found, launch, replace(chips.CHIPS["H200"], clock=1.755, copy=4.3, latency=750))
 
 
 def test_the_predicted_share() -> None:
@@ -213,7 +213,7 @@ def test_the_blocks_of_a_multiprocessor() -> None:
     for launch, blocks in {LAUNCH: 3, replace(LAUNCH, shared=132480): 1, replace(LAUNCH, registers=64): 2,
                            replace(LAUNCH, most_blocks=2): 2, replace(LAUNCH, shared=0, registers=16): 4,
                            replace(LAUNCH, shared=0, registers=16, threads=32): 32}.items():
-        expect(predict.blocks_of_sm(launch, chips.CHIPS["H200"]), blocks, str(launch))
+        expect(bounds.blocks_of_sm(launch, chips.CHIPS["H200"]), blocks, str(launch))
 
 
 ADAM = next(kernel for kernel in plan.kernels("adam") if kernel.name == "adam_gradient_norm_bf16__sm_90a")
